@@ -21,7 +21,6 @@ from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.toolchain import BuildError
-from backends.acrobat.core.types import rank_of
 from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
@@ -158,8 +157,7 @@ def ensure_built(build: Build, folder: Path | None = None) -> Path:
 def load(program: Program, folder: Path, settings: Settings) -> Executable:
     """The executable of a finished program, loaded from its build in `folder`."""
     cases: dict[tuple[str, str], Any] = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
-    mixed = [(d.name, c.name) for d in program.datatypes.values() if d.mixed for c in d.cases]
-    cases |= {pair: rank for pair in mixed if (rank := rank_of(pair[1])) is not None}
+    cases |= {(d.name, c.name): c.rank for d in program.datatypes.values() for c in d.cases if c.rank is not None}
     weights = {**program.values, **evaluate_derived(program)}
     options = settings.options.effective()
     settings = replace(settings, options=replace(options, executor=executor_for(program, options)))

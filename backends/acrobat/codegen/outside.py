@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, rank_of
+from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.instances.plain_types import plain_type
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.tensor_types import extents
@@ -40,8 +40,7 @@ class Outside:
     def expected_words(self, datatype: DataType) -> str:
         """The words for what was expected, in the error about a value that is none of the cases."""
         if datatype.mixed:
-            ranks = {c.name: rank_of(c.name) for c in datatype.cases}
-            words = (c.name[3:] if ranks[c.name] is None else f"tensor of rank {ranks[c.name]}" for c in datatype.cases)
+            words = (c.word if c.rank is None else f"tensor of rank {c.rank}" for c in datatype.cases)
             return " or ".join(f"{'an' if word[0] in 'io' else 'a'} {word}" for word in words)
         return " or ".join(
             f"a dict of {', '.join(sorted(c.cls.keys_of_record))}" if is_dict(c.cls) else f"a {c.name}" for c in datatype.cases

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal, TypeAlias, get_args
 
 DType: TypeAlias = Literal["float32", "int64"]
+TensorKind: TypeAlias = Literal["tensor", "ints", "mask"]
+"""Tensors of floats, of ints and of bools."""
 Container: TypeAlias = Literal["list", "tuple", "set", "dict", "iterator"]
 """What a list of the program represents in Python: a list, a tuple whose length varies, a set, a dictionary as the list of its
 pairs, or what is left of an iterator."""
@@ -118,6 +120,44 @@ INT, BOOL, FLOAT = ScalarT("int"), ScalarT("bool"), ScalarT("float")
 UNIT = TupleT(())
 
 
+class TensorWord(str):
+    """The word for tensors of one kind and rank in a mixed union, such as `ints1`. Where tensors of several shapes are told
+    apart it has a shape, which stands behind the rank: `tensor2_1xn`."""
+
+    kind: TensorKind
+    rank: int
+    shape: tuple[int | None, ...] | None
+    """The extents, of which None is one that varies."""
+
+    @property
+    def without_shape(self) -> TensorWord:
+        return tensor_word(self.kind, self.rank)
+
+
+def tensor_word(kind: TensorKind, rank: int, shape: tuple[int | None, ...] | None = None) -> TensorWord:
+    extents = "" if shape is None else "_" + "x".join("n" if e is None else str(e) for e in shape)
+    word = TensorWord(f"{kind}{rank}{extents}")
+    word.kind, word.rank, word.shape = kind, rank, shape
+    return word
+
+
+RANKS = tuple(tensor_word(kind, rank) for kind in get_args(TensorKind) for rank in range(7))
+"""Tensors of floats, of ints and of bools by their rank, in a mixed union with tensors of several kinds or ranks."""
+PYTHON_TYPES = ("bool", "int", "float", "str", "tensor", *RANKS, "tuple", "list", "dict", "object")
+"""The Python types among which the values of a *mixed* union are told apart, as in trees `("S", ("NP", "dogs"), "bark")`. The
+case of each is named `of_` with the type behind it, and has the single field "value"."""
+
+
+def is_tensor_word(word: str) -> bool:
+    """Whether a word for one of the types in a mixed union is that of tensors."""
+    return word == "tensor" or isinstance(word, TensorWord)
+
+
+def without_shape(words: Iterable[str]) -> frozenset[str]:
+    """Words for types in a mixed union, with those for tensors of one shape as those for all of their rank."""
+    return frozenset(word.without_shape if isinstance(word, TensorWord) else word for word in words)
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One dataclass of a union. `cls`, which is not compared, is the Python class that instances are read from and results are
@@ -130,6 +170,13 @@ class Case:
     name: str
     fields: tuple[tuple[str, Type], ...]
     cls: Any = field(default=None, compare=False)
+    word: str = field(default="", compare=False)
+    """Of a case of a mixed union, the type of Python's own of its values: one of `PYTHON_TYPES`, or that with a shape."""
+
+    @property
+    def rank(self) -> int | None:
+        """The rank of the tensors that a case of a mixed union stands for; None where that does not tell it from others."""
+        return self.word.rank if isinstance(self.word, TensorWord) else None
 
     @property
     def numbered(self) -> bool:
@@ -139,25 +186,6 @@ class Case:
 
 IDENTITY = "number_of_object"
 """The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
-
-
-RANKS = tuple(f"{kind}{rank}" for kind in ("tensor", "ints", "mask") for rank in range(7))
-"""Tensors of floats, of ints and of bools by their rank, in a mixed union with tensors of several kinds or ranks."""
-PYTHON_TYPES = ("bool", "int", "float", "str", "tensor", *RANKS, "tuple", "list", "dict", "object")
-"""The Python types among which the values of a *mixed* union are told apart, as in trees `("S", ("NP", "dogs"), "bark")`. The
-case of each is named `of_` with the type behind it, and has the single field "value". Behind a word of `RANKS` may stand
-the shape, as in `tensor2_1xn`, where tensors of several shapes are told apart."""
-
-
-def is_tensor_word(word: str) -> bool:
-    """Whether a word for one of the types in a mixed union is that of tensors."""
-    return word == "tensor" or word.partition("_")[0] in RANKS
-
-
-def rank_of(case: str) -> int | None:
-    """The rank of the tensors that a case of a mixed union stands for; None for other cases."""
-    word = case.removeprefix("of_").partition("_")[0]
-    return int(word[-1]) if word in RANKS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +207,7 @@ class DataType:
     @property
     def mixed(self) -> bool:
         """Whether the cases stand for types of Python's own (`PYTHON_TYPES`), whose values they hold."""
-        words = [c.name.removeprefix("of_").partition("_")[0] for c in self.cases if c.name.startswith("of_")]
-        return bool(self.cases) and len(words) == len(self.cases) and {*PYTHON_TYPES}.issuperset(words)
+        return any(c.word for c in self.cases)
 
     @property
     def shared(self) -> bool:

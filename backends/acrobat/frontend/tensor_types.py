@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, RANKS, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, RANKS, ListT, ScalarT, TensorKind, TensorT, tensor_word
 from backends.acrobat.frontend.types import HeldT
 
 
@@ -75,7 +75,8 @@ LOOSE: Any = HeldT("loose", ScalarT("int"))
 
 def kind_and_rank(type: Any) -> str:
     """The word in `RANKS` for a type of tensors, on the host or computed; "" for other types."""
-    kind, inner = ("mask", type.inner) if isinstance(type, HeldT) and type.kind == "mask" else ("tensor", type)
+    kind: TensorKind = "mask" if isinstance(type, HeldT) and type.kind == "mask" else "tensor"
+    inner = type.inner if kind == "mask" else type
     if isinstance(type, ScalarT):
         return ""
     if (shape := shape_of_ints(type)) is not None:
@@ -84,5 +85,5 @@ def kind_and_rank(type: Any) -> str:
         return ""
     elif innermost(inner) == BOOL:
         kind = "mask"
-    word = f"{kind}{len(shape)}"
+    word = tensor_word(kind, len(shape))
     return word if word in RANKS else ""

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT, rank_of
+from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -196,9 +196,9 @@ class Boundary:
         """A value of a mixed union, as the case for its type: for the very type if there is one, else for a base of it."""
         for same in (lambda cls: type(value) is cls, lambda cls: isinstance(value, cls)):
             for case in data.cases:
-                if same(case.cls) and rank_of(case.name) in (None, getattr(value, "ndim", None)):
+                if same(case.cls) and case.rank in (None, getattr(value, "ndim", None)):
                     return Data(case.name, (self._in(case.fields[0][1], value, path),))
-        expected = " or ".join(c.name.removeprefix("of_") for c in data.cases)
+        expected = " or ".join(c.word for c in data.cases)
         raise InstanceError(f"{path}: expected {expected}, got {type(value).__name__}: add such an instance to the sample")
 
     # ---- out

@@ -239,7 +239,8 @@ class Datatypes(Unions):
         out = {}
         for name in used:
             if name in self.mixed:
-                cases = [Case(f"of_{x}", (("value", t),), self.class_in_mixed(name, x)) for x, t in self.mixed[name].items()]
+                inside = self.mixed[name].items()
+                cases = [Case(f"of_{x}", (("value", t),), self.class_in_mixed(name, x), x) for x, t in inside]
                 out[name] = DataType(name, tuple(cases))
             elif name in self.optionals:
                 out[name] = DataType(name, (Case("None", ()), Case("Some", (("value", self.optionals[name]),))))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.types import TensorT, TensorWord, tensor_word
 from backends.acrobat.frontend.tensor_types import extents, innermost, is_rows, kind_and_rank
 
 Shape = tuple[int | None, ...]
@@ -34,9 +34,9 @@ def by_shape(types: Collection[Any]) -> dict[str, list[Any]]:
     return {word_of_shape(shape): inside for shape, inside in groups}
 
 
-def word_of_shape(shape: Shape) -> str:
-    """The word for tensors of floats of a shape, as `tensor2_1xn`: the word of their rank with the extents behind it."""
-    return f"tensor{len(shape)}_" + "x".join("n" if e is None else str(e) for e in shape)
+def word_of_shape(shape: Shape) -> TensorWord:
+    """The word for tensors of floats of a shape."""
+    return tensor_word("tensor", len(shape), shape)
 
 
 class FixedShapes:

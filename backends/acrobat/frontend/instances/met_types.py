@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import DataT, without_shape
 from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.list_sites import ListSites
@@ -46,7 +46,7 @@ class MetTypes:
         self._apart += pairwise(names)
         if (pair := leaf_and_node(types)) is not None and is_open(pair, self._unions.optional):
             self._trees.append(pair)
-        words = frozenset(word.partition("_")[0] for word in self._unions.by_word(types))
+        words = without_shape(self._unions.by_word(types))
         if len(words) > 1 and "" not in words:
             self.mixtures.append(words)
 

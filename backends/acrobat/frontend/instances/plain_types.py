@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, UNIT, Case, DataType, ListKind, ListT, TupleT
+from backends.acrobat.core.types import INT, UNIT, DataType, ListKind, ListT, TupleT
 from backends.acrobat.frontend.instances.boundary import Boundary, Symbols
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT
 from backends.acrobat.ir import nodes as n
@@ -47,7 +47,7 @@ def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
         for name, f in program.functions.items()
     }
     datatypes = {
-        name: DataType(d.name, tuple(Case(c.name, tuple((f, plain_type(t)) for f, t in c.fields), c.cls) for c in d.cases))
+        name: DataType(d.name, tuple(replace(c, fields=tuple((f, plain_type(t)) for f, t in c.fields)) for c in d.cases))
         for name, d in program.datatypes.items()
     }
     return replace(program, functions=functions, datatypes=datatypes, boundary=boundary)

@@ -9,7 +9,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, SET, TUPLE, DataT, ListT, ScalarT, TupleT, Type
+from backends.acrobat.core.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    PYTHON_TYPES,
+    RANKS,
+    SET,
+    TUPLE,
+    DataT,
+    ListT,
+    ScalarT,
+    TensorKind,
+    TensorWord,
+    TupleT,
+    Type,
+    tensor_word,
+)
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
@@ -22,15 +38,16 @@ SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
 
 
-KINDS_OF_TENSORS = {torch.int64: "ints", torch.int32: "ints", torch.bool: "mask"}
-"""The words of `RANKS` without the rank, for tensors of a dtype other than float32."""
+KINDS_OF_TENSORS: dict[torch.dtype, TensorKind] = {torch.int64: "ints", torch.int32: "ints", torch.bool: "mask"}
+"""The kinds of tensors of a dtype other than float32."""
 KINDS = {"str": "symbol", "object": "class"}
 """The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
 
 
 class _TypesAndShapes(dict[str, tuple[str, type]]):
     def __missing__(self, word: str) -> tuple[str, type]:
-        return f"a tensor of shape ({word.partition('_')[2].replace('x', ', ')})", Tensor
+        assert isinstance(word, TensorWord)
+        return f"a tensor of shape ({', '.join('n' if e is None else str(e) for e in word.shape or ())})", Tensor
 
 
 TYPES = _TypesAndShapes(
@@ -44,7 +61,7 @@ TYPES = _TypesAndShapes(
         "list": ("a list", list),
         "dict": ("a dict", dict),
         "object": ("an object", object),
-        **{word: (f"a {word[:-1]} of rank {word[-1]}", Tensor) for word in RANKS},
+        **{word: (f"a {word.kind} of rank {word.rank}", Tensor) for word in RANKS},
     }
 )
 """Of each of `PYTHON_TYPES` its words in messages, and the class; also with a shape behind it."""
@@ -162,7 +179,7 @@ class SampleTypes:
             raise AnnotationError(f"{what} is a set in one place of the sample and no set in another")
         if "tensor" in kinds and len(place.shapes) > 1:
             kinds = kinds - {"tensor"} | {
-                f"{KINDS_OF_TENSORS.get(d, 'tensor')}{rank}" for d in place.dtypes for rank in place.shapes
+                tensor_word(KINDS_OF_TENSORS.get(d, "tensor"), rank) for d in place.dtypes for rank in place.shapes
             }
         if len(kinds) > 1 or place.recursive:
             inner = self._mixed_type_at(place, kinds, what)
@@ -272,8 +289,8 @@ class SampleTypes:
                 return SYMBOL
             case "tensor":
                 return self._tensor_at(place, what, next(iter(place.shapes)))
-            case word if word in RANKS:
-                return self._tensor_at(place, what, int(word[-1]))
+            case TensorWord(rank=rank):
+                return self._tensor_at(place, what, rank)
             case "list":
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}", of_list=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from backends.acrobat.core.types import IDENTITY, INT, RANKS, DataT
+from backends.acrobat.core.types import IDENTITY, INT, RANKS, DataT, without_shape
 from backends.acrobat.frontend.described import SHOWN
 from backends.acrobat.frontend.instances.annotations import AnnotationError, check_dataclass, line_of_class, unions_in
 from backends.acrobat.frontend.instances.constant_graphs import reached
@@ -234,7 +234,7 @@ class Unions(WrittenTypes, ABC):
 
     def may_mix(self, words: Set[str]) -> bool:
         """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
-        plain = {word.partition("_")[0] for word in words}
+        plain = without_shape(words)
         if len(plain) < len(words):  # shapes of which `may_differ` has said that they may stand in one place
             ranks = plain.intersection(RANKS)
             plain = plain - ranks | {"tensor"} if len(ranks) == 1 else plain

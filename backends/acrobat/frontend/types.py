@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from backends.acrobat.core.types import LIST, TUPLE, Container, DataT, ListKind, ListT, ScalarT, TensorT, TupleT
 
@@ -69,9 +69,12 @@ one place, parts of results, ints beside floats, lists, sets or dictionaries tha
 (`shared_lists`), and constant dictionaries that lead to each other (`constant_dicts`). Its name begins with that word."""
 
 
+MADE_NAMES = tuple(f"{word}_" for word in (*get_args(Role), "Made", "Mixed", "Tree"))
+"""How the names of unions begin that the compiler adds. Those of the source's classes never do (`Unions._add`)."""
+
+
 class UnionName(str):
-    """The name of a union that the compiler adds, with its role: the text of the name does not tell that, since the source may
-    have a class of the same name. It is a string since types refer to unions by strings."""
+    """The name of a union that the compiler adds, with its role. It is a string since types refer to unions by strings."""
 
     role: Role
     container: Container

@@ -92,7 +92,7 @@ class SampleTypes:
         self._settled.clear()
 
     def unused_name(self, name: str) -> str:
-        """The name, or one like it where a union has it: a class may be called as a mixed union is."""
+        """The name, or one like it where a union has it."""
         while name in self.cases or name in self.mixed:
             name += "_"
         return name

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.instances.made_trees import form_of, leaf_and_nod
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
-from backends.acrobat.frontend.types import UNKNOWN, union_name
+from backends.acrobat.frontend.types import MADE_NAMES, UNKNOWN, union_name
 
 
 class Unions(WrittenTypes, ABC):
@@ -116,13 +116,23 @@ class Unions(WrittenTypes, ABC):
 
     def _add(self, name: str, classes: Sequence[type]) -> str:
         """Enter a union of these classes by a name, or by one like it where another union has that. Gives the name."""
-        name = self.unused_name(name)
-        if original(original(classes[0])) is dict:  # also that of a version for results
-            name = union_name(name, "Constant_dict")
-        for container in (g.container for g in self._joined.shared if g.cls is original(classes[0])):
-            name = union_name(name, "SharedList", container)
+        name = self._name_of_classes(name, classes)
         self.cases[name] = tuple(classes)
         self.of_class |= dict.fromkeys(classes, name)
+        return name
+
+    def _name_of_classes(self, wanted: str, classes: Sequence[type]) -> str:
+        """The name of a union of classes. A class of the source may be called as a union is that the compiler adds, whether
+        before or later: its name is another one."""
+        name = self.unused_name(wanted)
+        if original(original(classes[0])) is dict:  # also that of a version for results
+            return union_name(name, "Constant_dict")
+        for container in (g.container for g in self._joined.shared if g.cls is original(classes[0])):
+            return union_name(name, "SharedList", container)
+        if wanted.startswith(MADE_NAMES):
+            name = self.unused_name(f"class_{wanted}")
+        if name != wanted:
+            SHOWN[name] = wanted
         return name
 
     def _enter(self, classes: tuple[type, ...]) -> None:

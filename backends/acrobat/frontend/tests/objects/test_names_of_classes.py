@@ -66,6 +66,30 @@ class Mixed_int_tuple:
     n: int
 
 
+@dataclass
+class Made_int_str:
+    x: Tensor
+    n: int
+
+
+@dataclass
+class Optional_ScalarT_kind__int__:
+    x: Tensor
+    n: int
+
+
+@dataclass
+class class_Tree_0:
+    x: Tensor
+    n: int
+
+
+@dataclass
+class of_int:
+    x: Tensor
+    n: int
+
+
 class Chain(nn.Module):
     def forward(self, tree: SharedListing) -> Tensor:
         x = tree.x
@@ -104,6 +128,32 @@ class Pairs(nn.Module):
         return made, job.x * job.n
 
 
+class Optionals(nn.Module):
+    """An object beside an int or None."""
+
+    def forward(self, job: Any, n: int) -> Any:
+        found = None
+        for k in range(n):
+            if k > 1:
+                found = k
+        return job.x if found is None else job.x * job.n * found, job, found
+
+
+class Leaves(nn.Module):
+    """An object beside a list that ints and strings are put into."""
+
+    def forward(self, job: Any, n: int) -> Any:
+        made: list = []
+        for k in range(n):
+            made.append(k if k % 2 else "even")
+        return made, job.x * job.n, job
+
+
+class Both(Pairs):
+    def forward(self, one: Any, other: Any, count: int) -> Any:  # type: ignore[override]
+        return self.pairs(count), one.x * one.n + other.x * other.n, one, other
+
+
 def vector() -> Tensor:
     return torch.randn(4)
 
@@ -112,12 +162,22 @@ def test_a_recursive_class() -> None:
     agrees(Chain(), [SharedListing(vector(), SharedListing(vector(), None)), SharedListing(vector(), None)])
 
 
-@pytest.mark.parametrize("cls", [SharedList_list_0, Unassigned_job, Either_way, Met_office, Constant_dictation])
+@pytest.mark.parametrize("cls", [SharedList_list_0, Unassigned_job, Either_way, Met_office, Constant_dictation, of_int])
 def test_a_list_of_objects(cls: Any) -> None:
     agrees(Last(), [[cls(vector(), 1), cls(vector(), 2)], [cls(vector(), 1)]])
 
 
-@pytest.mark.parametrize("cls", [Tree_0, Mixed_int_str, Mixed_int_tuple])
+ALL = [Tree_0, class_Tree_0, Mixed_int_str, Mixed_int_tuple, Made_int_str, Optional_ScalarT_kind__int__, of_int]
+
+
+def test_two_classes_with_such_names() -> None:
+    instances = [(Tree_0(vector(), n), class_Tree_0(vector(), 3), n) for n in (0, 2)]
+    agrees(Both(), instances, spread=True)
+
+
+@pytest.mark.parametrize("cls", ALL)
 def test_an_object_beside_values_of_several_types(cls: Any) -> None:
     agrees(Sums(), [(cls(vector(), 1), 3, (1, (2, 3))), (cls(vector(), 2), "a", 4)], spread=True)
-    agrees(Pairs(), [(2, cls(vector(), 1)), (0, cls(vector(), 2))], spread=True)
+    for model in (Pairs(), Optionals(), Leaves()):
+        instances = [(2, cls(vector(), 1)), (0, cls(vector(), 2)), (4, cls(vector(), 3))]
+        agrees(model, instances if isinstance(model, Pairs) else [(job, n) for n, job in instances], spread=True)

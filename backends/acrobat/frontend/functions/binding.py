@@ -69,7 +69,7 @@ class BoundCall:
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):
-                values[i] = as_parameter(self.f, self.definition, name, v, self._written(i))
+                values[i] = as_parameter(self.f, self.definition, name, v, self._argument_node(i))
         self.as_given = tuple(values)
 
     def _before_written(self, args: Sequence[Value]) -> int:
@@ -78,7 +78,7 @@ class BoundCall:
             return max(0, len(args) - len(self.node.args))
         return int("." in self.function.__qualname__.rpartition("<locals>.")[2])  # a function that a class defines
 
-    def _written(self, i: int) -> ast.expr | None:
+    def _argument_node(self, i: int) -> ast.expr | None:
         """The expression that the call has for parameter number `i`; None if it has none."""
         at = i - self.before
         if not isinstance(self.node, ast.Call):

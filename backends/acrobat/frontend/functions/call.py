@@ -306,7 +306,7 @@ class FunctionCall(ChangingCall):
         self._note_moves(program.moves.get(key, set()))
         self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
-        given = [(name, self._written(i)) for i, name in enumerate(self.names[: self.own])]
+        given = [(name, self._argument_node(i)) for i, name in enumerate(self.names[: self.own])]
         for name, w in given:
             if isinstance(w, ast.Name):
                 kept_here = zip(each_claim(w.id), each_claim(name), strict=True)

@@ -58,14 +58,14 @@ class ChangingCall(BoundCall):
             if not isinstance(changed, Dyn) or not (is_empty(changed) or self._sees_changes(i)):
                 continue
             for j in range(len(self.values)):
-                written = self._written(j) if j < self.own else None
+                written = self._argument_node(j) if j < self.own else None
                 if j == i or {self.names[i], self.names[j]} & self.program.carried.beside:
                     continue
                 if written is not None and fresh(self.f, written, self.values[j]):
                     continue
                 if any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
                     note_seen_elsewhere(self.f, changed)
-                    note_list_seen_elsewhere(self.f, self._written(i) if i < self.own else None, changed.type)
+                    note_list_seen_elsewhere(self.f, self._argument_node(i) if i < self.own else None, changed.type)
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
@@ -97,7 +97,7 @@ class ChangingCall(BoundCall):
 
     def _is_alone(self, i: int) -> bool:
         """Whether nothing but the expression that the call has for parameter number `i` refers to its value."""
-        written = self._written(i)
+        written = self._argument_node(i)
         name = None if written is None else root_of(written)
         owned = self.f.owned_arguments
         return name in owned and (isinstance(written, ast.Name) or deep(str(name)) in owned)
@@ -107,7 +107,7 @@ class ChangingCall(BoundCall):
         that in place too where nothing in the calling function refers to it."""
         claims_made: Claims = set()
         for i in self.changed:
-            written = self._written(i) if i < self.own else None
+            written = self._argument_node(i) if i < self.own else None
             name = None if written is None else root_of(written)
             if name is not None and deep(name) in self.f.owned_arguments:
                 claims_made |= {deep(self.names[i]), spine(self.names[i])}
@@ -128,7 +128,7 @@ class ChangingCall(BoundCall):
         lost: Claims = set()
         objects = self.program.carried.objects
         for i in range(self.own):
-            written = self._written(i)
+            written = self._argument_node(i)
             if written is None or not self._sees_changes(i):
                 continue
             if name in lists_reached(f, written) if name in objects else root_in_scope(f, written) == name:
@@ -143,7 +143,7 @@ class ChangingCall(BoundCall):
         """Note what the function changes in place, of which `changed` has the names. Raises Refused if that is a list over
         which a loop around the call walks."""
         for i in self.changed:
-            written = self._written(i) if i < self.own else None
+            written = self._argument_node(i) if i < self.own else None
             name = self.names[i] if i >= self.own else written and root_of(written)
             if not name or self.names[i] not in changed:
                 continue
@@ -158,7 +158,7 @@ class ChangingCall(BoundCall):
         for path, how, _ in moves:
             root, *_ = path.partition("[")
             if root in self.names[: self.own] and how != "=":
-                written = self._written(self.names.index(root))
+                written = self._argument_node(self.names.index(root))
                 path = hidden(path) if written is None else path_of(written) + path.removeprefix(root)
             elif root not in self.names and not root.startswith("."):
                 path = hidden(path)
@@ -183,7 +183,7 @@ class ChangingCall(BoundCall):
             return  # what is remembered in this call is computed again in the next one: `nested.as_argument` allows for that
         if not isinstance(self.node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
-        written = self._written(i)
+        written = self._argument_node(i)
         name = None if written is None else root_of(written)
         if kind(self.as_given[i]) == "iterator" and not isinstance(written, (ast.Name, ast.Attribute)):
             return  # it was made for this call

@@ -62,7 +62,7 @@ class _RaisesAsReturns(ast.NodeTransformer):
             case ast.Call(ast.Name(name)) | ast.Name(name):
                 cls = self.namespace.get(name)
                 if isinstance(cls, type) and issubclass(cls, self.caught):
-                    return _as_return(node, _made(node.exc, cls))
+                    return _as_return(node, _exception_node(node.exc, cls))
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
@@ -75,7 +75,7 @@ class _RaisesAsReturns(ast.NodeTransformer):
 
     def _calls(self, s: ast.stmt) -> ast.AST | list[ast.stmt]:
         """A statement with each call that may raise the exception in a `try` that returns it."""
-        found = _apart(s, self.places)
+        found = _split_at_call(s, self.places)
         if found is None:
             return s
         name = hidden("error")
@@ -94,16 +94,16 @@ class _TriesApart(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         self.generic_visit(node)
-        return self._apart(node, node.body) if node.handlers and not node.finalbody else node
+        return self._with_call_alone(node, node.body) if node.handlers and not node.finalbody else node
 
-    def _apart(self, node: ast.Try, body: Sequence[ast.stmt]) -> ast.Try:
+    def _with_call_alone(self, node: ast.Try, body: Sequence[ast.stmt]) -> ast.Try:
         """A `try` with another body. Of what the handlers catch only a call that stands alone in a `try` raises anything; what
         stands behind it is the `else` of that."""
         for i, s in enumerate(body):
-            if (found := _apart(s, self.places)) is not None:
+            if (found := _split_at_call(s, self.places)) is not None:
                 rest = [*found[1], *body[i + 1 :]]
                 tried = any(isinstance(x, (ast.Call, ast.Raise)) for s in rest for x in every_node(s))
-                alone = self._like(node, [found[0]], [self._apart(node, rest)] if tried else [*rest, *node.orelse])
+                alone = self._like(node, [found[0]], [self._with_call_alone(node, rest)] if tried else [*rest, *node.orelse])
                 return alone if i == 0 else self._like(node, body[:i], [alone])
         return self._like(node, body, node.orelse)
 
@@ -117,7 +117,7 @@ def _as_return(node: ast.stmt, value: ast.expr) -> ast.stmt:
     return result
 
 
-def _apart(s: ast.stmt, places: Set[Place]) -> tuple[ast.stmt, list[ast.stmt]] | None:
+def _split_at_call(s: ast.stmt, places: Set[Place]) -> tuple[ast.stmt, list[ast.stmt]] | None:
     """A statement with the first call at one of `places` alone, and what is left of the statement `s` then; None where there is
     no such call, or something else is computed before it."""
     field = "test" if isinstance(s, ast.If) else "value"
@@ -180,7 +180,7 @@ def _begins_with(x: ast.expr) -> list[ast.expr | None]:
     return []
 
 
-def _made(written: ast.expr, cls: type) -> ast.expr:
+def _exception_node(written: ast.expr, cls: type) -> ast.expr:
     """The exception that `raise` makes, as the program keeps it: of a class without `__init__`, only that there is one."""
     if isinstance(cls.__init__, FunctionType):  # type: ignore[misc]
         return written if isinstance(written, ast.Call) else ast.copy_location(ast.Call(written, [], []), written)

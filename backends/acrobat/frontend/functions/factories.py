@@ -45,7 +45,7 @@ def compiled_in_place(call: BoundCall) -> Value:
     if call.function in f.in_place:
         what = f"`{call.called}` gives a function, and calls itself"
         raise Refused(what, "write a function that takes what this one keeps as arguments")
-    result = _body(call, lambda at, value: _kept(f, value))
+    result = _body(call, lambda at, value: _with_functions_fixed(f, value))
     _forget_claims(call, result)
     return result
 
@@ -57,7 +57,7 @@ def with_exceptions(call: BoundCall, caught: type) -> Value:
     def returns(at: ast.AST, value: Value) -> Value:
         if hasattr(at, RAISED):
             return TupleV((Static(1), NOTHING, value))
-        return TupleV((Static(0), _kept(f, value), NOTHING))
+        return TupleV((Static(0), _with_functions_fixed(f, value), NOTHING))
 
     result = _body(call, returns, caught)
     if is_unknown(result) or is_never(result):
@@ -131,7 +131,7 @@ def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
         f.mutated |= changed.intersection(call.program.carried.types)  # other names are those of the called function
 
 
-def _kept(f: Frame, value: Value) -> Value:
+def _with_functions_fixed(f: Frame, value: Value) -> Value:
     """A returned value, with the functions in it as they are when the function around them has ended. Raises Refused."""
     return each_inside(value, lambda v: for_good(f, v))
 

@@ -27,7 +27,7 @@ class MetTypes:
         self._unions = unions
         self.shapes = FixedShapes()
         self.lists = ListSites(joined.shared)
-        self._apart: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
+        self._met_unions: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
@@ -35,7 +35,7 @@ class MetTypes:
 
     def start_round(self) -> None:
         """Forget what the last round of compiling has met."""
-        self._apart.clear()
+        self._met_unions.clear()
         self._trees.clear()
         self.mixtures.clear()
 
@@ -43,7 +43,7 @@ class MetTypes:
         """Note that values of these types were met in one place."""
         self._unions.note_constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._unions.is_only_made(t.name)))
-        self._apart += pairwise(names)
+        self._met_unions += pairwise(names)
         if (pair := leaf_and_node(types)) is not None and is_open(pair, self._unions.optional):
             self._trees.append(pair)
         words = without_shape(self._unions.by_word(types))
@@ -69,7 +69,7 @@ class MetTypes:
 
     def classes(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
         """The unions of which values were met in one place in the last round, in pairs."""
-        return [(self._unions.cases[one], self._unions.cases[other]) for one, other in self._apart]
+        return [(self._unions.cases[one], self._unions.cases[other]) for one, other in self._met_unions]
 
     def joined(
         self,

@@ -53,7 +53,7 @@ class Records:
     def __init__(self) -> None:
         self._classes: dict[frozenset[str], type] = {}
         self._plain: dict[type, type] = {}  # class of dictionaries with lists at some keys -> the one without
-        self._told: dict[type, frozenset[str]] = {}  # class -> the keys by whose lists dictionaries are told apart
+        self._telling_keys: dict[type, frozenset[str]] = {}  # class -> the keys by whose lists dictionaries are told apart
 
     def class_of(self, keys: Iterable[str]) -> type:
         """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
@@ -61,26 +61,26 @@ class Records:
         return self._classes.setdefault(frozenset(ordered), _record_class(ordered))
 
     @property
-    def count_told(self) -> int:
+    def telling_key_count(self) -> int:
         """How many keys there are by whose lists dictionaries are told apart."""
-        return sum(map(len, self._told.values()))
+        return sum(map(len, self._telling_keys.values()))
 
     def plain(self, cls: type) -> type:
         """The class of dictionaries without lists at the keys by which they are told apart; other classes as they are."""
         return self._plain.get(cls, cls)
 
-    def told(self, cls: type) -> frozenset[str]:
+    def telling_keys(self, cls: type) -> frozenset[str]:
         """The keys by whose lists the dictionaries with the keys of `cls` are told apart."""
-        return self._told.get(self.plain(cls), frozenset())
+        return self._telling_keys.get(self.plain(cls), frozenset())
 
     def tell(self, cls: type, key: str) -> bool:
         """Have dictionaries with the keys of `cls` be told apart by whether they have a list at `key`; False if they are."""
-        before = self.told(cls)
-        self._told[self.plain(cls)] = before | {key}
+        before = self.telling_keys(cls)
+        self._telling_keys[self.plain(cls)] = before | {key}
         return key not in before
 
     def with_lists(self, cls: type, keys: frozenset[str]) -> type:
-        """The class of dictionaries with the keys of `cls` which have lists at those in `keys`, of the ones that are `told`."""
+        """The class of dictionaries with the keys of `cls` which have lists at those in `keys`, of its `telling_keys`."""
         plain: Any = self.plain(cls)
         if not keys:
             return plain  # type: ignore[no-any-return]

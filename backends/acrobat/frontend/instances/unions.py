@@ -46,7 +46,7 @@ class Unions(WrittenTypes, ABC):
     @property
     def found(self) -> tuple[int, ...]:
         """How much of that was found with which the next build begins, whether or not this one has problems."""
-        return self.graphs.version, len(self.walked), self.records.count_told
+        return self.graphs.version, len(self.walked), self.records.telling_key_count
 
     def note_walked(self, cls: type) -> None:
         """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""

@@ -79,10 +79,10 @@ def _one_by_one(f: Frame, x: Any, rows: Value) -> Value:
         "take `x[i : i + 1]` in a loop over `range(len(x))`, which has no round then"
     )
     some = with_check(f, "gt", length(f, rows), Static(0), text, lambda: rows)
-    return mapped(f, [some], lambda row: _alone(f, x, row))
+    return mapped(f, [some], lambda row: _with_unit_extent(f, x, row))
 
 
-def _alone(f: Frame, x: Any, row: Any) -> Value:
+def _with_unit_extent(f: Frame, x: Any, row: Any) -> Value:
     """The part of `x` as a tensor with the extent 1 in its place."""
     if is_numbers(x):
         return f.bind(n.ListOf((f.atom(row),), replace(x.type, extent=1), span=f.span), "part")

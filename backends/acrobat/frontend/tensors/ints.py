@@ -64,21 +64,21 @@ def elements(f: Frame, x: Any) -> Any:
     """The ints of a tensor of ints one after another, as a list. For a computed tensor the instance waits."""
     match x:
         case Held("ids", TupleV(items)):
-            return _written(f, list(items))
+            return _list_of_ints(f, list(items))
         case Held("index" | "loose", inner):
-            return _written(f, [inner])
+            return _list_of_ints(f, [inner])
     if is_tensor(x):
         flat = op(f, "reshape", [x], {"shape": (x.type.size,)})
         parts = [op(f, "index", [flat], {"dim": 0, "i": i}) for i in range(x.type.size)]
-        return _written(f, [f.host("int", [item(f, p, "index")], INT) for p in parts])
+        return _list_of_ints(f, [f.host("int", [item(f, p, "index")], INT) for p in parts])
     if not is_ragged(x):
-        return _written(f, [x])
+        return _list_of_ints(f, [x])
     if is_numbers(x):
         return retyped(x, ListT(INT))
     return flattened(f, mapped(f, [as_rows(f, x, 0)], lambda row: elements(f, row)))
 
 
-def _written(f: Frame, items: list[Value]) -> Dyn:
+def _list_of_ints(f: Frame, items: list[Value]) -> Dyn:
     return f.bind(n.ListOf(tuple(f.atom(v) for v in items), ListT(INT), span=f.span), "ints")
 
 

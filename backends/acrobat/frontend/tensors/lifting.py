@@ -292,7 +292,9 @@ def elementwise(
     def round(*items: Value) -> Value:
         result = elementwise(f, [v if at is None else items[at] for v, at in parts], work, stretching)
         # numbers of the host have lost the dimensions of extent 1 that their tensors have
-        return _led(f, result, rank - 1 - len(shape(result))) if is_tensor(result) or is_ragged(result) else result
+        return (
+            _with_leading_ones(f, result, rank - 1 - len(shape(result))) if is_tensor(result) or is_ragged(result) else result
+        )
 
     if not lists:  # the extent is 1 in all of them
         return stack_parts(f, [round()], k)
@@ -300,7 +302,7 @@ def elementwise(
     return numbers(result, k, rank - 1 - k) if is_numbers(result) else result  # type: ignore[arg-type]
 
 
-def _led(f: Frame, x: Any, count: int) -> Any:
+def _with_leading_ones(f: Frame, x: Any, count: int) -> Any:
     """A tensor with `count` dimensions of extent 1 before its own."""
     if not count or is_unknown(x):
         return x
@@ -308,7 +310,7 @@ def _led(f: Frame, x: Any, count: int) -> Any:
         return op(f, "reshape", [x], {"shape": (1,) * count + shape_of(x)})
     if is_numbers(x):
         return numbers(x, axis(x) + count, x.type.units)
-    return over_rows(f, x, axis(x) + count, lambda part: _led(f, part, count))
+    return over_rows(f, x, axis(x) + count, lambda part: _with_leading_ones(f, part, count))
 
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:

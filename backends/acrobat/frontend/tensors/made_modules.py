@@ -25,7 +25,7 @@ def _module_class(value: Any) -> Callable[..., Value] | None:
         return None
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        return _made(value, args, kwargs)
+        return _new_module(value, args, kwargs)
 
     return work
 
@@ -33,7 +33,7 @@ def _module_class(value: Any) -> Callable[..., Value] | None:
 LIBRARIES.append(_module_class)
 
 
-def _made(cls: type[nn.Module], args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _new_module(cls: type[nn.Module], args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A new module of PyTorch's without weights. Raises Refused for others: each call of the model would have other weights."""
     if not cls.__module__.startswith("torch."):
         raise Refused(f"a module ({cls.__name__}) is made while the model runs", ADVICE)

@@ -89,7 +89,7 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 @handles(MASK_OPERATIONS, "dim", "size", "numel")
-def _asked(f: Frame, call: CallArguments) -> Value:
+def _of_plain_tensors(f: Frame, call: CallArguments) -> Value:
     return call_operation(f, call.name, CallArguments(call.name, [plain(v) for v in call.args], call.kwargs))
 
 

@@ -106,7 +106,7 @@ def _of_one_element(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value |
 # ---- comparisons
 
 
-def _whole(value: Value) -> bool:
+def _has_several_elements(value: Value) -> bool:
     """Whether a value is a tensor of more than one element, which is compared element by element."""
     if is_tensor(value):
         return value.type.size != 1  # type: ignore[union-attr]
@@ -118,7 +118,7 @@ def _whole(value: Value) -> bool:
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The mask that a comparison of tensors gives, or of tensors of one element each the bool that is read of it; None if no
     operand is a tensor."""
-    if _whole(a) or _whole(b):
+    if _has_several_elements(a) or _has_several_elements(b):
         return mask_of(f, compare, whole_of(f, a), whole_of(f, b))
     return _of_one_element(f, compare, a, b)
 

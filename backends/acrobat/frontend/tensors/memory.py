@@ -75,7 +75,7 @@ def _makes_new(module: nn.Module) -> bool:
 def _gives_new_memory(f: Frame, source: ast.expr) -> bool:
     """Whether each tensor that an expression gives shares no memory with anything else: it makes new ones, or is a view of one
     that is made in it and has no name, as `self.linear(x).view(-1)`."""
-    source = _shown(f, source)
+    source = _viewed(f, source)
     match source:
         case ast.Call():
             callee = f.callees.get(source)
@@ -101,7 +101,7 @@ def _is_array_or_number(f: Frame, source: ast.expr) -> bool:
     return is_array(value) or is_number(value)
 
 
-def _shown(f: Frame, source: ast.expr) -> ast.expr:
+def _viewed(f: Frame, source: ast.expr) -> ast.expr:
     """The expression of which `source` gives a view; `source` itself if that is none."""
     while True:
         match source:
@@ -121,7 +121,7 @@ def _shown(f: Frame, source: ast.expr) -> ast.expr:
 
 def _name_shown(f: Frame, source: ast.expr) -> str | None:
     """The name of the tensor of which an expression gives a view; None for other expressions."""
-    match _shown(f, source):
+    match _viewed(f, source):
         case ast.Name(name) as shown if shown is not source and is_array(f.env.get(name)):
             return name
     return None

@@ -35,7 +35,7 @@ AS_MASKS = ("float", "bool", "any", "all", "sum", "dim", "size", "numel", "nonze
 """Operations of which a mask with the same elements gives the same."""
 
 
-def _kept(value: Value) -> Value:
+def _one_hot_rows(value: Value) -> Value:
     return value if is_unknown(value) else Held("ones", value)
 
 
@@ -50,7 +50,7 @@ def of_one_hot(f: Frame, name: str, args: Sequence[Any], kwargs: Mapping[str, Va
         return None
     x, inner = args[0], args[0].value
     if name in MOVES:
-        return _kept(call_operation(f, name, CallArguments(name, [inner, *args[1:]], dict(kwargs))))
+        return _one_hot_rows(call_operation(f, name, CallArguments(name, [inner, *args[1:]], dict(kwargs))))
     if name in AS_MASKS:
         return MASK_OPERATIONS[name](f, CallArguments(name, [mask(inner), *args[1:]], dict(kwargs)))
     if name == "where" and len(args) == 1:
@@ -91,7 +91,7 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
         single = is_number(i) or isinstance(i, Held) and i.kind == "index"
         find = tables.class_marked if single else tables.classes_marked
         given = [i.value if isinstance(i, Held) and single else i, Static(None) if is_constant(count) else count]
-        return _kept(plain(f.program.call(f, node, find, given, {})))
+        return _one_hot_rows(plain(f.program.call(f, node, find, given, {})))
     number = known(count)[1]
     if not isinstance(number, int) or number < 1:
         raise Refused(f"`one_hot` takes a number of classes above 0, not {number!r}")
@@ -105,7 +105,7 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
 
     match i:
         case Held("index", inner):
-            return _kept(row(inner))
+            return _one_hot_rows(row(inner))
         case Held("ids", inner):
-            return _kept(op(f, "stack", [row(v) for v in f.components(inner) or ()], {"dim": 0}))
-    return _kept(row(i) if is_number(i) else looked_up(f, i, row))
+            return _one_hot_rows(op(f, "stack", [row(v) for v in f.components(inner) or ()], {"dim": 0}))
+    return _one_hot_rows(row(i) if is_number(i) else looked_up(f, i, row))

@@ -87,14 +87,14 @@ def _varying(f: Frame, x: Dyn) -> Value:
 
 
 @handles(LENGTHS, "tensor")
-def _fixed(f: Frame, x: Dyn) -> Value | None:
+def _first_extent(f: Frame, x: Dyn) -> Value | None:
     return Static(shape_of(x)[0]) if shape_of(x) else None
 
 
 @handles(LENGTHS, Held)
 def _held_length(f: Frame, x: Held) -> Value | None:
     if is_mask(x) or is_one_hot(x):
-        return _varying(f, x.value) if is_ragged(x.value) else _fixed(f, x.value)  # type: ignore[arg-type]
+        return _varying(f, x.value) if is_ragged(x.value) else _first_extent(f, x.value)  # type: ignore[arg-type]
     items = f.components(x.value) if x.kind == "ids" else None
     return None if items is None else Static(len(items))
 

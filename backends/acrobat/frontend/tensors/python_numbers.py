@@ -129,7 +129,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return Dyn(operand(f, x))
     if is_ragged(x) or is_tensor(x) or isinstance(x, Held):
         return x
-    items = _written(f, x)
+    items = _written_elements(f, x)
     if items is None and f.vectors.get(variable_of(x)):
         items = f.components(x, f.vectors[variable_of(x)])
     items = items and [_as_data(f, node, v) for v in items]
@@ -184,7 +184,7 @@ def _joined(f: Frame, node: ast.AST, rows: list[Any]) -> Value:
     return stack_parts(f, rows, 0)
 
 
-def _written(f: Frame, x: Value) -> list[Value] | None:
+def _written_elements(f: Frame, x: Value) -> list[Value] | None:
     """The elements of a list that is written out, or of a tuple of known length; None for other values."""
     return f.components(x) if kind(x) == "tuple" else f.display(x)
 

@@ -297,7 +297,7 @@ def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
 
 
 def _cut_and_joined(f: Frame, x: Any, indices: Sequence[Index], value: Any) -> Value:
-    regions = [_taken(i, e) for i, e in zip(indices, shape_of(x), strict=False)]
+    regions = [_indexed_places(i, e) for i, e in zip(indices, shape_of(x), strict=False)]
     rest = shape_of(x)[len(regions) :]
     extents = [len(t) for t, i in zip(regions, indices, strict=True) if isinstance(i, Bounds)]
     new = _filled(f, (*extents, *rest), ones_and_zeros(f, value) if is_mask(value) else value)
@@ -306,7 +306,7 @@ def _cut_and_joined(f: Frame, x: Any, indices: Sequence[Index], value: Any) -> V
     return _with_region(f, x, 0, regions, op(f, "reshape", [new], {"shape": (*map(len, regions), *rest)}))
 
 
-def _taken(i: Index, extent: int) -> range:
+def _indexed_places(i: Index, extent: int) -> range:
     """The places along a dimension of this extent that a constant index names."""
     if isinstance(i, Bounds):
         start, stop = (None if b is None else known(b)[1] for b in (i.start, i.stop))

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:
     """As `among`, of arms that may change what names of the function refer to: afterwards these stand for the new values."""
-    changed, results = _tried(f, arms)
+    changed, results = _trial_of_arms(f, arms)
     if not changed:
         return among(f, node, index, arms)
     claims_kept: list[Claims] = []
@@ -44,7 +44,7 @@ def among_calls(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> V
     return Static(None) if nothing else parts[0]
 
 
-def _tried(f: Frame, arms: Sequence[Arm]) -> tuple[list[str], list[Value]]:
+def _trial_of_arms(f: Frame, arms: Sequence[Arm]) -> tuple[list[str], list[Value]]:
     """The names whose values some of the arms change, in a fixed order, and the arms' results, as far as they tell types."""
     results = []
     with f.changes(counted=False) as changed:

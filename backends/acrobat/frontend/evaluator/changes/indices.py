@@ -80,11 +80,13 @@ def target_before(f: Frame, target: ast.Subscript | ast.Attribute, value: ast.ex
         return ast.copy_location(ast.Attribute(owner, target.attr, target.ctx), target)
     index = target.slice
     if isinstance(index, ast.Tuple):
-        index = ast.copy_location(ast.Tuple([_fixed(f, target, e, i) for i, e in enumerate(index.elts)], index.ctx), index)
-    return ast.copy_location(ast.Subscript(owner, _fixed(f, target, index), target.ctx), target)
+        index = ast.copy_location(
+            ast.Tuple([_current_index(f, target, e, i) for i, e in enumerate(index.elts)], index.ctx), index
+        )
+    return ast.copy_location(ast.Subscript(owner, _current_index(f, target, index), target.ctx), target)
 
 
-def _fixed(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0) -> ast.expr:
+def _current_index(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0) -> ast.expr:
     """An index of `node`, or one of several, as it is now, whatever becomes of the variables that it is computed from."""
     if isinstance(index, (ast.Slice, ast.Tuple)) or not any(isinstance(x, ast.Name) for x in every_node(index)):
         return index
@@ -131,7 +133,7 @@ def _as_found(f: Frame, node: ast.expr, computed: Sequence[ast.expr], changed: s
             inner = _as_found(f, owner, computed, changed, moves)
             moved = _moved(f, node, owner, computed, changed, moves)
             if moved is index and changed:
-                moved = _fixed(f, node, index)
+                moved = _current_index(f, node, index)
             return node if (inner, moved) == (owner, index) else ast.copy_location(ast.Subscript(inner, moved, ctx), node)
     return node
 

@@ -80,7 +80,7 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
             value = f.env.get(name, unknown())
             if nothing_known(value):
                 return None
-            if not _alone(f, s, name, value, what):
+            if not _is_only_name(f, s, name, value, what):
                 return None
             return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
@@ -265,7 +265,7 @@ def _component(
     return ChangedPlace(put), parts[at]
 
 
-def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
+def _is_only_name(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     """Whether `name` alone refers to its value, and no loop walks over it; a problem is noted if not."""
     if walked(name) in f.owned:
         f.problem(s, f"`{what}` changes {f.shown(name)}, which a loop around it walks over", "walk over a copy: `list(...)`")

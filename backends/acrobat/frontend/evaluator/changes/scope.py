@@ -110,7 +110,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             f.expression(ast.copy_location(ast.Call(CompiledNode(Static(method)), [owner, CompiledNode(value)], []), target))
         case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
-        case ast.Attribute(owner, name) if not _owns(f, owner) and _kept(f, target, owner, name, value):
+        case ast.Attribute(owner, name) if not _owns(f, owner) and _writes_field(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name):
             place_and_value = place(f, target, owner, "an assignment to an attribute")
@@ -136,7 +136,7 @@ def _owns(f: Frame, owner: ast.expr) -> bool:
     return root in f.owned and (isinstance(owner, ast.Name) or deep(str(root)) in f.owned)
 
 
-def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> bool:
+def _writes_field(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> bool:
     """Whether `owner.name = value` writes a field of an object of the instance, which then is done."""
     whole = f.borrowed(owner)
     return any(rule(f, node, whole, name, value) for rule in FIELDS_WRITTEN)

@@ -65,7 +65,7 @@ def of_several_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Val
         return None
     for v, other, turned in ((a, b, False), (b, a, True)):
         if isinstance(v, Dyn) and optional(f, v) is not None and not is_unassigned(v.type):
-            words = ["NoneType", _shown(f, other)]
+            words = ["NoneType", _python_type_name(f, other)]
             failure = _without_order(op, *reversed(words) if turned else words)
 
             def some(inner: Value, other: Value = other, turned: bool = turned) -> Value:
@@ -105,7 +105,7 @@ def _of_one_type(f: Frame, op: ast.cmpop, a: Value, b: Value, compare: Compared)
     words = [_word(v) for v in (a, b)]
     if numbers or words[0] == words[1] and all(has_order(f, type_or_none(v)) for v in (a, b)):
         return compare(a, b)
-    return fail(f, _without_order(op, *(_shown(f, v) for v in (a, b))))
+    return fail(f, _without_order(op, *(_python_type_name(f, v) for v in (a, b))))
 
 
 def _word(value: Value) -> str:
@@ -114,7 +114,7 @@ def _word(value: Value) -> str:
     return word_of(value)
 
 
-def _shown(f: Frame, value: Value) -> str:
+def _python_type_name(f: Frame, value: Value) -> str:
     """What Python calls the type of a value, as far as it is known."""
     if mixed(f, value) or isinstance(value, Dyn) and optional(f, value) is not None:
         return "object"

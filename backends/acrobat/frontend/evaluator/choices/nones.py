@@ -59,13 +59,13 @@ def opened_inside(f: Frame, node: ast.AST, value: Value, types: Sequence[str] = 
     return opened(f, node, value, types=types)
 
 
-def _held(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+def _without_none(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     if not isinstance(have, DataT) or have.name not in f.program.datatypes.optionals or is_unassigned(have):
         return None
     return f.coerce(present(f, ast.Pass(), value), type)
 
 
-COERCIONS.append(_held)
+COERCIONS.append(_without_none)
 
 
 ASKED = 1 << 10

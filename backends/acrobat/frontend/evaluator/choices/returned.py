@@ -41,7 +41,7 @@ def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
     path = path or (f.key,)
     for place, t in _leaves(f, have, path) if not f.trials else ():
         f.program.returned_now.setdefault(place, set()).add(t)
-    wanted = _apart(f, have, path)
+    wanted = _type_returned(f, have, path)
     return value if wanted == have else f.coerce(value, wanted)
 
 
@@ -62,15 +62,15 @@ def _leaves(f: Frame, t: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
                     yield path, part
 
 
-def _apart(f: Frame, t: Any, path: Path = ()) -> Any:
+def _type_returned(f: Frame, t: Any, path: Path = ()) -> Any:
     """The type as which values of a type are returned, by what the round before has found."""
     match t:
         case TupleT(items):
-            return replace(t, items=tuple(_apart(f, item, (*path, i)) for i, item in enumerate(items)))
+            return replace(t, items=tuple(_type_returned(f, item, (*path, i)) for i, item in enumerate(items)))
         case ListT(item, rows=None) if t.kind in (LIST, TUPLE):
-            return replace(t, item=_apart(f, item, (*path, EACH)))
+            return replace(t, item=_type_returned(f, item, (*path, EACH)))
         case _ if (inner := f.without_none(t)) != t:
-            apart = _apart(f, inner, path)
+            apart = _type_returned(f, inner, path)
             return t if apart == inner else f.program.datatypes.optional(apart)
     if not any(True for _ in _leaves(f, t)):
         return t

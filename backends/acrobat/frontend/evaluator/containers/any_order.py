@@ -121,11 +121,11 @@ def _is_made_here(f: Frame, name: str) -> bool:
     """Whether all that a name of the function ever stands for are Counters which alone it refers to."""
     if f.definition is None or name not in f.owned:
         return False
-    made = [v for given, v in _named(f) if given == name and f.callees.get(v) == Static(Counter)]  # type: ignore[call-overload]
+    made = [v for given, v in _named_expressions(f) if given == name and f.callees.get(v) == Static(Counter)]  # type: ignore[call-overload]
     return 0 < len(made) == len(mentions(f.definition, name, ast.Store))
 
 
-def _named(f: Frame) -> Iterator[tuple[str, ast.expr]]:
+def _named_expressions(f: Frame) -> Iterator[tuple[str, ast.expr]]:
     """The names to which the function assigns what an expression gives, with these expressions."""
     for s in every_node(f.definition) if f.definition is not None else ():
         match s:
@@ -186,7 +186,7 @@ def shows_order(f: Frame, made: ast.expr) -> bool:
     """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
     used otherwise than `order_is_seen` says."""
     counts = isinstance(made, ast.Call)
-    return next((order_is_seen(f, name, counts) for name, value in _named(f) if value is made), True)
+    return next((order_is_seen(f, name, counts) for name, value in _named_expressions(f) if value is made), True)
 
 
 def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:

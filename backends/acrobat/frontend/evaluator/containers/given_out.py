@@ -80,7 +80,7 @@ def _how_many(f: Frame) -> Value:
 
 
 @handles(FUNCTIONS, words.whole)
-def _whole(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+def _plain_object(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """The plain object for one that is a number, or has such in it."""
     value, _ = args
     if is_unknown(value):

@@ -89,7 +89,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, before: Dyn, whole: ast.Bi
 @handles(COMPARED_SETS, "object")
 def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | None:
     """A comparison of two objects; None where their classes have no method for it."""
-    if name == "ne" and not _written(f, a, "__ne__"):
+    if name == "ne" and not _has_method(f, a, "__ne__"):
         same = _compared(f, node, "eq", a, b)
         if same is None or is_unknown(same):
             return same
@@ -114,7 +114,7 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | Non
     return None
 
 
-def _written(f: Frame, value: Dyn, method: str) -> bool:
+def _has_method(f: Frame, value: Dyn, method: str) -> bool:
     return any(isinstance(getattr(c, method, None), FunctionType) for c in _classes(f, value))
 
 

@@ -131,7 +131,7 @@ class CoercingFrame(CoveringFrame):
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
         if isinstance(type, UnknownT) or (is_unknown(value) and not isinstance(getattr(value, "type", None), ListT)):
             return value
-        value = self._chosen(value)
+        value = self._as_one_value(value)
         if type_or_none(value) is None:
             value = self.as_object(value)
         have = type_of(value)
@@ -188,7 +188,7 @@ class CoercingFrame(CoveringFrame):
         self.program.datatypes.met.note([have, type])
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
-    def _chosen(self, value: Value) -> Value:
+    def _as_one_value(self, value: Value) -> Value:
         """One of several constants that is chosen at run time as a value of the program; other values unchanged."""
         return Dyn(self.atom(value)) if isinstance(value, OneOf) and value.constants else value
 
@@ -206,7 +206,7 @@ class CoercingFrame(CoveringFrame):
     def staged(self, value: Value) -> Value:
         """A constant list or object of the source as one of the program, also where it is inside of a tuple; other values
         unchanged. Raises Mismatch if items have no common type."""
-        value = self._chosen(self.as_object(value))
+        value = self._as_one_value(self.as_object(value))
         match value:
             case Static(list() as items):
                 parts = [self.staged(self.program.wrap(v)) for v in items]

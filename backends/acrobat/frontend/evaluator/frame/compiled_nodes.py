@@ -29,7 +29,7 @@ class CompiledNode(ast.expr):
 
 
 @handles(EXPRESSIONS, CompiledNode)
-def _given(f: Frame, node: CompiledNode, hint: str) -> Value:
+def _compiled_value(f: Frame, node: CompiledNode, hint: str) -> Value:
     return node.value
 
 

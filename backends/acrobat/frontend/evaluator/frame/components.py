@@ -57,7 +57,7 @@ class TakingApartFrame(MergingFrame):
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
                 return self._elements(retyped(value, ListT(atom.type.item)), count)
-            case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value, count)) is not None:
+            case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._by_rules(value, count)) is not None:
                 out = parts
             case Dyn(atom) if isinstance(atom.type, TupleT):
                 out = [
@@ -71,7 +71,7 @@ class TakingApartFrame(MergingFrame):
                 return None
         return out if count is None or len(out) == count else None
 
-    def _named(self, value: Dyn, count: int | None) -> list[Value] | None:
+    def _by_rules(self, value: Dyn, count: int | None) -> list[Value] | None:
         for rule in COMPONENTS:
             result = rule(self, value, count)
             if result is not None:

@@ -28,7 +28,7 @@ def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value
 
 
 @handles(MEMBERSHIP, Keywords, AttributesByName)
-def _given(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
+def _has_keyword(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
     return Static(constant(key, "the name of an argument") in dict(value.entries))
 
 

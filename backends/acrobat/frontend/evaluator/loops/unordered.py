@@ -96,7 +96,7 @@ def in_any_order(f: Frame, s: ast.For, walked: ast.expr, value: Value) -> Value:
     """The elements of the set that a loop walks over, as a list, or one by one where they are known. Raises Refused where their
     order may show."""
     found = changes(s, lambda name: is_last_use(f.definition, s, name))
-    if found is None or {*names_in(walked)} & {c.name for c in found.found} or not _apart(f, s, found):
+    if found is None or {*names_in(walked)} & {c.name for c in found.found} or not _changes_are_unseen(f, s, found):
         raise no_order()
     if isinstance(value, Static):
         elements: Value = TupleV(tuple(map(f.program.wrap, sorted(value.value, key=repr))))
@@ -138,7 +138,7 @@ def _after_round(f: Frame, s: ast.For, item: Value) -> tuple[Ways, set[str]] | N
     return ways, attempt.changed
 
 
-def _apart(f: Frame, s: ast.For, found: Changes) -> bool:
+def _changes_are_unseen(f: Frame, s: ast.For, found: Changes) -> bool:
     """Whether nothing that the rounds read can show what they change: neither by another name for it, nor in a function."""
     changed = [c for c in found.found if c.how in IN_PLACE]
     names = {c.name for c in changed}

@@ -36,11 +36,11 @@ from backends.acrobat.ir import nodes as n
 def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Compile the construction of a dataclass, or of a dictionary's record. Shapes of tensor fields come from the values."""
     datatypes = f.program.datatypes
-    if told := datatypes.records.told(cls):
-        if any(nothing_known(kwargs[x]) for x in told):
+    if keys := datatypes.records.telling_keys(cls):
+        if any(nothing_known(kwargs[x]) for x in keys):
             f.program.incomplete = True
             return unknown()
-        cls = datatypes.records.with_lists(cls, frozenset(x for x in told if is_list(kwargs[x])))
+        cls = datatypes.records.with_lists(cls, frozenset(x for x in keys if is_list(kwargs[x])))
     t = DataT(datatypes.union_of(cls))
     if issubclass(cls, RecordOf):
         names = datatypes.record_fields(cls)

@@ -49,7 +49,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return class_of(f, node, value)
     if name == "__dict__":
         return attributes_of(f, node, value)
-    if (kept := _kept(f, node, value, name)) is not None:
+    if (kept := _written_field(f, node, value, name)) is not None:
         return kept
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
@@ -92,7 +92,7 @@ def _vars(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
     return attributes_of(f, node, x)
 
 
-def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:
+def _written_field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:
     """The value of a field that the model writes on objects of the instance; None for other fields."""
     for rule in FIELDS_READ:
         if (result := rule(f, node, value, name)) is not None:
@@ -150,7 +150,7 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
 
-    if (kept := _kept(f, node, value, name)) is not None:
+    if (kept := _written_field(f, node, value, name)) is not None:
         return kept
 
     def arm(cls: type) -> Value:
@@ -183,7 +183,7 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str, alike: Sequence[type] = ()) -> Value:
     """An attribute of an object of a known class. A field that was not read before is read from the next round on. As in
     Python it is an error of the instance if the class has none, but others of the classes do that come here `alike`."""
-    if isinstance(value, Dyn) and optional(f, value) is None and (kept := _kept(f, node, value, name)) is not None:
+    if isinstance(value, Dyn) and optional(f, value) is None and (kept := _written_field(f, node, value, name)) is not None:
         return kept
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
         return field_at_first(f, value, [cls], name)

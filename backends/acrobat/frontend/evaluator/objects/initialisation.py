@@ -240,14 +240,14 @@ class Initialisation:
         if not isinstance(called, types.FunctionType):
             self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
             return False
-        values = [v for a in args for v in self._given(a)]
-        named = {name: v for k in keywords for name, v in self._named(k)}
+        values = [v for a in args for v in self._argument_values(a)]
+        named = {name: v for k in keywords for name, v in self._keyword_values(k)}
         self._leave(me, own)
         done = self.run(called, called.__name__, values, named)
         self._enter(me)
         return done
 
-    def _given(self, argument: ast.expr) -> Sequence[Value]:
+    def _argument_values(self, argument: ast.expr) -> Sequence[Value]:
         """The values of an argument of such a call, several for `*args`. Raises Refused."""
         if not isinstance(argument, ast.Starred):
             return [self.f.expression(argument)]
@@ -257,7 +257,7 @@ class Initialisation:
             raise Refused("a list of run-time length is given with `*` to the `__init__` of a base here", "give the list")
         return parts
 
-    def _named(self, keyword: ast.keyword) -> Sequence[tuple[str, Value]]:
+    def _keyword_values(self, keyword: ast.keyword) -> Sequence[tuple[str, Value]]:
         """The names and values of a named argument of such a call, several for `**kwargs`. Raises Refused."""
         value = self.f.expression(keyword.value)
         if keyword.arg is not None:

@@ -47,7 +47,7 @@ def _of_torch(function: types.FunctionType) -> bool:
 def _used(function: types.FunctionType, cls: type, visited: frozenset[str] = frozenset()) -> tuple[set[str], set[str]]:
     """The attributes of its object that a function of a class reads, and those that it assigns to or changes, also by way of
     the methods and properties that it uses."""
-    reads, assigns = _named(function)
+    reads, assigns = _attributes_used(function)
     for name in reads - visited:
         other = _function_of(cls, name)
         if other is not None:
@@ -63,7 +63,7 @@ def _function_of(cls: type, name: str) -> types.FunctionType | None:
     return attribute if isinstance(attribute, types.FunctionType) and not _of_torch(attribute) else None
 
 
-def _named(function: types.FunctionType) -> tuple[set[str], set[str]]:
+def _attributes_used(function: types.FunctionType) -> tuple[set[str], set[str]]:
     """The attributes of its first parameter that the source of a function reads, and those that it assigns to or changes."""
     try:
         definition = source_of(function)[0]
@@ -90,4 +90,4 @@ def _assigned_by_methods(cls: type) -> frozenset[str]:
     found = [x for base in cls.__mro__ for name, x in vars(base).items() if not name.startswith("__init")]
     setters = [x.fset for x in found if isinstance(x, property)]
     functions = [x for x in (*found, *setters) if isinstance(x, types.FunctionType) and not _of_torch(x)]
-    return frozenset(x for function in functions for x in _named(function)[1])
+    return frozenset(x for function in functions for x in _attributes_used(function)[1])

@@ -65,7 +65,7 @@ def enter_object(f: Frame, cls: type, t: DataT, values: Sequence[Value], shared:
     number = f.host("list.len", [objects], INT, "number")
     entry = TupleV(tuple(values))
     after = f.host("list.append", [objects, Dyn(f.atom(entry))], objects.type, "objects")
-    _put(f, cls, after, shared)
+    _replace_objects(f, cls, after, shared)
     return f.bind(n.Construct(cls.__name__, (f.atom(number),), t, span=f.span), cls.__name__.lower())
 
 
@@ -126,7 +126,7 @@ def write_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str, value: Value
         return _replaced(f, whole, number, of, name, values[of]) if of is cls else whole
 
     for cls in have:
-        _put(f, cls, among(f, node, which, [partial(after, cls, c) for c in classes]), shared)
+        _replace_objects(f, cls, among(f, node, which, [partial(after, cls, c) for c in classes]), shared)
     return True
 
 
@@ -266,7 +266,7 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
     return with_item(f, objects, number, TupleV(tuple(parts)))
 
 
-def _put(f: Frame, cls: type, objects: Value, shared: bool) -> None:
+def _replace_objects(f: Frame, cls: type, objects: Value, shared: bool) -> None:
     """Have another list of all objects of a class from here on. Claims on it hold on, unless lists in it may be `shared`."""
     name = name_of_objects(f, cls)
     before = claims(name) & f.owned

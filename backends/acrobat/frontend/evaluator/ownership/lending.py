@@ -26,7 +26,7 @@ def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> Claims:
     named = [(root, written, t) for root, written, t in known if root is not None and t is not None and changeable(f, t)]
     for i, (root, one, t) in enumerate(named):
         for same, other, u in named[:i]:
-            if same != root or _apart(one, other):
+            if same != root or _are_disjoint(one, other):
                 continue
             if isinstance(one, ast.Name) and isinstance(other, ast.Name):
                 lost |= claims(root)
@@ -37,7 +37,7 @@ def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> Claims:
     return lost
 
 
-def _apart(one: ast.expr, other: ast.expr) -> bool:
+def _are_disjoint(one: ast.expr, other: ast.expr) -> bool:
     """Whether two paths from one name lead to parts that have nothing in common, as `x.left` and `x.right` do."""
     for a, b in zip(_steps(one), _steps(other), strict=False):
         match a, b:

@@ -65,7 +65,7 @@ class _Walks:
             match s:
                 case ast.For(iter=ast.IfExp() as choice) if new := self._loop(s, choice):
                     result += new
-                case ast.For(iter=ast.Name(name)) if (made := self._made(result, name)) is not None and (
+                case ast.For(iter=ast.Name(name)) if (made := self._statement_naming(result, name)) is not None and (
                     new := self._loop(s, result[made].value)  # type: ignore[attr-defined]
                 ):
                     del result[made]
@@ -89,7 +89,7 @@ class _Walks:
                     x.body = self.body(x.body)
         return new
 
-    def _made(self, before: Sequence[ast.stmt], name: str) -> int | None:
+    def _statement_naming(self, before: Sequence[ast.stmt], name: str) -> int | None:
         """Which of the statements before a loop gives its iterable the name `name`, if nothing else uses that name and nothing
         since then has to do with what the statement reads; None if there is no such statement."""
         if sum(x.id == name for x in self.names) != 2 or name in self.arguments:

@@ -42,7 +42,7 @@ def with_class_tests(
             ):
                 if name not in bound and name in namespace:
                     called = namespace[name] if isinstance(function, ast.Name) else _of_module(namespace[name], function.attr)
-                    if (test := _asked(called, tested, node)) is not None:
+                    if (test := _test_of(called, tested, node)) is not None:
                         note(name, namespace[name])
                         return test
         return node
@@ -55,7 +55,7 @@ def _of_module(module: Any, name: str) -> Any:
     return getattr(module, name, None) if isinstance(module, types.ModuleType) else None
 
 
-def _asked(function: Any, tested: ast.expr, where: ast.AST, callers: tuple[Any, ...] = ()) -> ast.expr | None:
+def _test_of(function: Any, tested: ast.expr, where: ast.AST, callers: tuple[Any, ...] = ()) -> ast.expr | None:
     """What a function asks of its only argument, as an expression; None if it does more, or asks for something else, and if it
     is one of those that it is called by."""
     if (
@@ -102,7 +102,7 @@ def _test(
             found = _classes(cls, namespace)
             return None if found is None else ast.copy_location(ast.Compare(call("type", tested), [op], [found]), where)
         case ast.Call(ast.Name(function), [ast.Name(name)], []) if name == parameter:
-            return _asked(namespace.get(function), tested, where, callers)
+            return _test_of(namespace.get(function), tested, where, callers)
         case ast.UnaryOp(ast.Not(), operand):
             inner = part(operand)
             return None if inner is None else ast.copy_location(ast.UnaryOp(ast.Not(), inner), where)

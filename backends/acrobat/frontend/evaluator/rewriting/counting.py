@@ -44,7 +44,7 @@ def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
 def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> ast.FunctionDef:
     """A function in which `heap, tick = [], itertools.count()` is two statements."""
 
-    def apart(node: ast.AST) -> Any:
+    def as_statements(node: ast.AST) -> Any:
         match node:
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values) and any(map(makes, values)):
                 read = {x.id for v in values for x in ast.walk(v) if isinstance(x, ast.Name)}
@@ -53,7 +53,7 @@ def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) 
         return node
 
     tuples = (x.value for x in every_node(definition) if isinstance(x, ast.Assign) and isinstance(x.value, ast.Tuple))
-    return replaced(definition, apart) if any(makes(v) for x in tuples for v in x.elts) else definition
+    return replaced(definition, as_statements) if any(makes(v) for x in tuples for v in x.elts) else definition
 
 
 def _looped(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> ast.FunctionDef:

@@ -37,7 +37,7 @@ def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]
     parts = [part for part in parts_of_result(definition, namespace) if _is_plain(part)]
     returned = {x for part in parts for x in names_in(part, ast.Load)}
     starts = starts_of(definition)
-    others = returned - starts.keys() - _tried(definition)
+    others = returned - starts.keys() - _names_in_try(definition)
     derived = {x: value for x in others if (value := _computed_from(definition, x, {*starts})) is not None}
     returned |= {x for value in derived.values() for x in names_in(value, ast.Load)}
     numbers = {x: number for x, number in starts.items() if x in returned}
@@ -113,10 +113,10 @@ def starts_of(definition: ast.FunctionDef) -> dict[str, ast.expr]:
         if len(numbers) == 1 and only_so and any(v is None or not _is_counted(v, name) for v in others):
             out[name] = next(iter(numbers.values()))
     shared = {x for s in every_node(definition) if isinstance(s, (ast.Nonlocal, ast.Global)) for x in s.names}
-    return {x: number for x, number in out.items() if x not in shared | _tried(definition)}
+    return {x: number for x, number in out.items() if x not in shared | _names_in_try(definition)}
 
 
-def _tried(definition: ast.FunctionDef) -> set[str]:
+def _names_in_try(definition: ast.FunctionDef) -> set[str]:
     """The names that `try` assigns to: it is compiled where it has one statement in it, so that nothing can be noted there."""
     return {x for s in every_node(definition) if isinstance(s, ast.Try) for x in names_in(s.body, ast.Store)}
 

@@ -94,17 +94,17 @@ class _Apart(ast.NodeTransformer):
             case ast.FunctionDef() | ast.ClassDef() | ast.expr():
                 return node
             case ast.Return(ast.IfExp(test, one, other)) if has_number(one) or has_number(other):
-                return self._written(node, test, ast.Return(one), ast.Return(other))
+                return self._as_if(node, test, ast.Return(one), ast.Return(other))
             case ast.Assign([ast.Name(name) as target], ast.IfExp(test, one, other)) if name in self.returned and any(
                 map(is_number, (one, other))
             ) | has_number(one) | has_number(other):
-                return self._written(node, test, ast.Assign([target], one), ast.Assign([copied(target)], other))
+                return self._as_if(node, test, ast.Assign([target], one), ast.Assign([copied(target)], other))
             case ast.If():
                 node.body, node.orelse = self.body(node.body), self.body(node.orelse)
                 return node
         return self.generic_visit(node)
 
-    def _written(self, node: ast.stmt, test: ast.expr, one: ast.stmt, other: ast.stmt) -> ast.If:
+    def _as_if(self, node: ast.stmt, test: ast.expr, one: ast.stmt, other: ast.stmt) -> ast.If:
         self.found = True
         arms = [[self.visit(ast.copy_location(s, node))] for s in (one, other)]
         return ast.copy_location(ast.If(test, *arms), node)

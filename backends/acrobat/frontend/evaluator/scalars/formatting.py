@@ -62,7 +62,7 @@ def shown(f: Frame, part: Shown) -> Value | None:
     Raises Refused for a value that is not shown in this way."""
     is_known, x = known(part.value)
     if is_known:
-        return Static(_tried(CONVERSIONS[part.conversion](x), part.spec))
+        return Static(_format_of_constant(CONVERSIONS[part.conversion](x), part.spec))
     if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object", "tuple", "list"}:
         if is_tree(f, type_of(part.value)):
             return _text_of_tree(f, part)
@@ -98,7 +98,7 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return part.value
     if t == BOOL and not part.spec:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
-    _tried({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
+    _format_of_constant({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
 
 
@@ -176,12 +176,12 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     def none() -> Value:
         if part.spec and not part.conversion:
             return fail(f, "TypeError: unsupported format string passed to NoneType.__format__")
-        return Static(_tried(CONVERSIONS[part.conversion](None), part.spec))
+        return Static(_format_of_constant(CONVERSIONS[part.conversion](None), part.spec))
 
     return open_optional(f, ast.Pass(), value, lambda some: _shown_in(f, replace(part, value=some)), none)
 
 
-def _tried(value: Any, spec: str) -> str:
+def _format_of_constant(value: Any, spec: str) -> str:
     """`format(value, spec)`. Raises Refused where Python raises an error for all values of this type."""
     try:
         return format(value, spec)

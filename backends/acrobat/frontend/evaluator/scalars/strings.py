@@ -219,14 +219,14 @@ def _filled(f: Frame, node: ast.AST, template: Value, args: list[Value], kwargs:
     texts: Value = f.coerce(list_of(f, node, []), ListT(SYMBOL))
     for a in args:
         if is_spread(a):
-            more: Value = mapped(f, [a.value], lambda x: _shown(f, x))
+            more: Value = mapped(f, [a.value], lambda x: _formatted(f, x))
         else:
-            more = list_of(f, node, [_shown(f, a)])
+            more = list_of(f, node, [_formatted(f, a)])
         texts = f.host("list.concat", [texts, more], ListT(SYMBOL))
     return f.call_with(strings.filled, [template, texts])
 
 
-def _shown(f: Frame, value: Value) -> Value:
+def _formatted(f: Frame, value: Value) -> Value:
     """The text of a string or number as `format` shows it. Raises Refused."""
     text = unknown() if is_unknown(value) else shown(f, Shown(f.staged(value)))
     if text is None:

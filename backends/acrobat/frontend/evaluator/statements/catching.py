@@ -47,7 +47,7 @@ def _try(f: Frame, s: ast.Try) -> None:
         if (classes := _of_python(f, s)) is not None:
             f.straight([as_test(f, s, classes)])
             return
-        cls, call = _class_caught(f, s), _alone(s)
+        cls, call = _class_caught(f, s), _only_call(s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
         f.straight(s.body)  # for the problems in it and the names that it assigns
@@ -70,7 +70,7 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     try:
         if (classes := _of_python(f, s)) is not None:
             return f.value_of([as_test(f, s, classes), *rest], exits)
-        cls, call = _class_caught(f, s), _alone(s)
+        cls, call = _class_caught(f, s), _only_call(s)
     except Refused as refused:
         f.problem(s, refused.message, refused.advice)
         return f.value_of([*s.body, *rest], exits)
@@ -206,7 +206,7 @@ def _class_caught(f: Frame, s: ast.Try) -> type:
     raise Refused("this `try` is not in the language", FORM)
 
 
-def _alone(s: ast.Try) -> ast.Call | None:
+def _only_call(s: ast.Try) -> ast.Call | None:
     """The call that is all that a `try` has in it; None where it has more."""
     match s.body:
         case [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)]:

@@ -67,7 +67,7 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     if not all(_is_first(s.body[0], node, tests) for node in tests):
         raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
     every = list(tests.values())
-    body = [*_kept(s.body[0]), *s.body[1:], *s.orelse]
+    body = [*_with_named_value(s.body[0]), *s.body[1:], *s.orelse]
     return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
 
 
@@ -87,7 +87,7 @@ def _changes(lookup: ast.Call) -> bool:
     return isinstance(lookup.func, ast.Attribute) or _name_of(lookup.func) == "next"
 
 
-def _kept(first: ast.stmt) -> list[ast.stmt]:
+def _with_named_value(first: ast.stmt) -> list[ast.stmt]:
     """The first statement of a `try`; one that only tries a lookup, as `float(text)`, gives the value a name."""
     if isinstance(first, ast.Expr) and not (isinstance(first.value, ast.Call) and isinstance(first.value.func, ast.Attribute)):
         return quoted(first, "tried = value", tried=hidden("tried"), value=first.value)

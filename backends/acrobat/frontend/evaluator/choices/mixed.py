@@ -14,7 +14,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.instances.sample_types import TYPES
+from backends.acrobat.frontend.instances.added_unions import TYPES
 from backends.acrobat.frontend.kinds import is_array, is_unknown, type_of, type_or_none, untupled
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, is_varying_tuple, word_of_type
 from backends.acrobat.frontend.values import Dyn, Value, guess, held_in

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.objects.classes import python_class
-from backends.acrobat.frontend.instances.sample_types import TYPES
+from backends.acrobat.frontend.instances.added_unions import TYPES
 from backends.acrobat.frontend.kinds import is_plain, known, type_of
 from backends.acrobat.frontend.values import Dyn, Static, Value, held_in
 from backends.acrobat.ir import nodes as n

@@ -1,4 +1,4 @@
-"""Reductions: sums, extrema, softmax, normalisation, along a dimension that is fixed or varies."""
+"""Reductions: sums, extrema, means, along a dimension that is fixed or varies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, 
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, retyped, type_or_none
-from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, computed, elements, on_host_in_parts, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
@@ -295,49 +294,3 @@ def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
     except Refused:
         which = Held("extreme", Static(0))
     return TupleV((along(f, c.name, v, k, keep), which))
-
-
-@operation("softmax")
-def _softmax_dense(f: Frame, call: CallArguments) -> Dyn:
-    x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
-    return op(f, "softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
-
-
-@operation("log_softmax")
-def _log_softmax(f: Frame, call: CallArguments) -> Dyn:
-    x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
-    along = {"dim": dim_of(dim, len(shape_of(x)), "log_softmax"), "keepdim": True}
-    shifted = op(f, "sub", [x, op(f, "max", [x], along)])
-    return op(f, "sub", [shifted, op(f, "log", [op(f, "sum", [op(f, "exp", [shifted])], along)])])
-
-
-@ragged("softmax", "log_softmax")
-def _softmax_ragged(f: Frame, c: CallArguments) -> Value | None:
-    v, dim, _ = c.bind("input", "dim", "dtype", dtype=None)
-    return along(f, c.name, v, dim_of(dim, len(shape(v)), c.name), True)
-
-
-@operation("layer_norm")
-def _layer_norm(f: Frame, call: CallArguments) -> Dyn:
-    x, shape, w, b, eps = call.bind(
-        "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
-    )
-    sizes = constant(f.static_list(shape), "the normalised shape")
-    if len(sizes) != 1:
-        raise Refused("`layer_norm` over more than the last dimension is not an operation of the language")
-    w, b = (
-        op(f, "full", [], {"shape": tuple(sizes), "value": number}) if v is None or v == Static(None) else v
-        for v, number in ((w, 1.0), (b, 0.0))
-    )
-    return op(f, "layer_norm", [x, w, b], {"eps": float(constant(eps, "eps"))})
-
-
-@ragged("layer_norm")
-def _layer_norm_ragged(f: Frame, c: CallArguments) -> Value | None:
-    v, *rest = c.args
-    if shape(v)[-1] is None:
-        given = c.bind("input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=None)[1]
-        v = with_extents(f, v, [constant(f.static_list(given), "the normalised shape")[-1]], "as `layer_norm` takes it")
-        if not is_ragged(v):
-            return call_operation(f, c.name, CallArguments(c.name, [v, *rest], c.kwargs))
-    return over_rows(f, v, axis(v), lambda row: call_operation(f, c.name, CallArguments(c.name, [row, *rest], c.kwargs)))

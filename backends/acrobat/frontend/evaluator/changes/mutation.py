@@ -12,7 +12,7 @@ from dataclasses import replace
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.changes.indices import changes_something, in_source_order, named_index
+from backends.acrobat.frontend.evaluator.changes.indices import changes_something, named_index
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give, put_attribute, put_into
 from backends.acrobat.frontend.evaluator.changes.state import settle
 from backends.acrobat.frontend.evaluator.choices.nones import opened, present
@@ -35,15 +35,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.kinds import (
-    is_array,
-    is_held_tensor,
-    is_unknown,
-    kind,
-    nothing_known,
-    plain_container,
-    type_or_none,
-)
+from backends.acrobat.frontend.kinds import is_array, is_unknown, kind, nothing_known, plain_container, type_or_none
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 
@@ -319,37 +311,3 @@ def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new te
 
 
 # ---- items
-
-
-def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
-    """`xs[i] = value` of a list, `t[i, j] = value` of a tensor."""
-    ordered = in_source_order(f, target)
-    assert isinstance(ordered, ast.Subscript)
-    target = ordered
-    owner: ast.expr = target
-    entries: list[ast.expr] = []
-    while isinstance(owner, ast.Subscript):
-        index = owner.slice
-        entries = [*(index.elts if isinstance(index, ast.Tuple) else [index]), *entries]
-        owner = owner.value
-    if _of_tensor(f, owner):
-        while len(entries) > 1 and _is_all(entries[-1]):  # `t[i, :] = value` is `t[i] = value`
-            entries.pop()
-    if len(entries) > 1 and isinstance(target.value, ast.Subscript) and not _of_tensor(f, owner):
-        owner, entries = target.value, [target.slice]
-    place_and_value = place(f, s, owner, "an assignment to an item")
-    if place_and_value is None or nothing_known(value):
-        return
-    if owner is target.value and kind(place_and_value[1]) == "dict":
-        entries = [target.slice]  # a tuple is one key
-    put_into(f, s, *place_and_value, entries, value)
-
-
-def _is_all(index: ast.expr) -> bool:
-    """Whether an index is a `:` without bounds."""
-    return isinstance(index, ast.Slice) and index.lower is None and index.upper is None and index.step is None
-
-
-def _of_tensor(f: Frame, owner: ast.expr) -> bool:
-    value = f.env.get(owner.id, unknown()) if isinstance(owner, ast.Name) else None
-    return value is not None and (kind(value) in ("tensor", "ragged") or is_held_tensor(value))

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_o
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
-from backends.acrobat.library import strings, words
+from backends.acrobat.library import strings, templates, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
 """Methods without arguments that give a string."""
@@ -223,7 +223,7 @@ def _filled(f: Frame, node: ast.AST, template: Value, args: list[Value], kwargs:
         else:
             more = list_of(f, node, [_formatted(f, a)])
         texts = f.host("list.concat", [texts, more], ListT(SYMBOL))
-    return f.call_with(strings.filled, [template, texts])
+    return f.call_with(templates.filled, [template, texts])
 
 
 def _formatted(f: Frame, value: Value) -> Value:

@@ -8,8 +8,9 @@ from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.new_claims import hand_over, own
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
-from backends.acrobat.frontend.evaluator.changes.scope import assign, hand_over, own, stored
+from backends.acrobat.frontend.evaluator.changes.scope import assign, stored
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator

@@ -1,0 +1,131 @@
+"""Which names alone refer to their list, object or tensor after an assignment."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.core.types import ScalarT
+from backends.acrobat.frontend.changing_methods import root_of
+from backends.acrobat.frontend.evaluator.changes import state
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.fresh import (
+    calls_own_function,
+    fresh,
+    fresh_inside,
+    gives_new_memory,
+    lists_alone,
+)
+from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
+from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
+from backends.acrobat.frontend.evaluator.tables import OWNERS
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_object, type_or_none, variable_of
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.tensor_types import innermost
+from backends.acrobat.frontend.values import Value, is_empty
+
+
+def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
+    """Update `Frame.owned` after `target = source`: a name that was given a new list, object or tensor alone refers to it."""
+    match source:
+        case ast.Call(ast.Attribute(seen, "items" | "keys" | "values"), []) if not is_object(f.env.get(root_of(seen) or "")):
+            f.owned -= claims(root_of(seen) or "")  # a name for what is in a dictionary shows what is put into it later
+    match target, source:
+        case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
+            for t, s in zip(targets, sources, strict=True):
+                own(f, t, s)
+        case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
+            names = names_in(target)
+            for t, new in zip(targets, parts, strict=True):
+                if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
+                    f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
+        case ast.Name(name), _ if name in f.env and is_number(
+            f.env[name]
+        ):  # as a tensor in its place, it will be one of its own
+            f.owned.add(name)
+        case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
+            f.owned.add(name)
+            owner_variable = variable_of(f.env.get(name))
+            if (
+                not holds_parts(f, f.env.get(name))
+                or is_empty(f.env[name])
+                or deep(owner_variable) in f.new_lists
+                or fresh_inside(f, source, type_or_none(f.env[name]))
+            ):
+                f.owned |= {deep(name), spine(name)}
+            elif source in f.made_with_own_lists or not is_object(f.env[name]) and lists_alone(f, source, f.env[name]):
+                f.owned.add(spine(name))
+        case ast.Attribute(), _ if variable := state.variable_assigned(f, target):
+            own(f, ast.Name(variable, ast.Store()), source)
+        case ast.Attribute() | ast.Subscript(), _:
+            root = root_of(target) or ""
+            if root in f.owned and not fresh_inside(f, source) and not _put_unchanged(f, target):
+                f.owned.discard(deep(root))
+                if spine(root) in f.owned and not _lets_lists_alone(f, source):
+                    f.owned.discard(spine(root))
+        case ast.Name(name), ast.Call() if (new := variable_of(f.env.get(name))) in f.new_lists:
+            f.owned |= claims(name) if deep(new) in f.new_lists else {name}
+        case ast.Name(name), ast.Call(ast.Attribute(ast.Call() as made, method)) if (
+            method.endswith("_") and not method.endswith("__") and _is_memory(f.env.get(name))
+        ):  # such as `torch.empty(3).fill_(1)`, which gives the tensor that it has changed
+            own(f, target, made)
+        case ast.Name(name), ast.Call(ast.Attribute(attr=callee) | ast.Name(callee)) if callee in OWNERS:
+            if _is_memory(f.env.get(name)) and not calls_own_function(f, source):
+                f.owned.add(name)
+        case _, ast.Call() if gives_new_memory(f, source):
+            targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and _is_memory(f.env.get(x.id))}
+        case ast.Name(name), ast.Subscript() | ast.Attribute() if is_array(f.env.get(name)) and gives_new_memory(f, source):
+            f.owned.add(name)
+        case ast.Name(name), ast.Call() | ast.Subscript() if _may_be_view(f.env.get(name)):
+            f.owned -= {x.id for x in every_node(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}
+
+
+def _may_be_view(value: Value | None) -> bool:
+    """Whether a value may show the memory of a mask or of a tensor of ints."""
+    return is_held_tensor(value) or is_array(value) and isinstance(innermost(type_or_none(value)), ScalarT)  # type: ignore[arg-type]
+
+
+def _is_memory(value: Value | None) -> bool:
+    """Whether a value is a tensor, in whatever form the program has it."""
+    return is_array(value) or is_held_tensor(value)
+
+
+def _put_unchanged(f: Frame, target: ast.expr) -> bool:
+    """Whether a target is an attribute of an object through which the program changes nothing."""
+    if not isinstance(target, ast.Attribute):
+        return False
+    with f.trial():
+        whole = f.borrowed(target.value)
+    return is_unchanged(f, type_or_none(whole), target.attr)
+
+
+def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None:
+    """Update `Frame.owned` after `target = name`, where nothing reads `name` any more: the target has what the name had.
+
+    `owned` is `Frame.owned` from before the statement, and `shown` the name of a tensor of which it assigns a view."""
+    match s.targets:
+        case [ast.Name(new)] if shown is not None and shown in owned and names_in(s.value).count(shown) == 1:
+            if new == shown or is_last_use(f.definition, s, shown):
+                f.owned.add(new)
+    match s:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(sources)) if len(targets) == len(sources):
+            pairs = list(zip(targets, sources, strict=True))
+        case ast.Assign([target]):
+            pairs = [(target, s.value)]
+        case _:
+            return
+    names = names_in(s.value)
+    for target, source in pairs:
+        new = target.id if isinstance(target, ast.Name) else state.variable_assigned(f, target)
+        if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:
+            if is_last_use(f.definition, s, source.id):
+                f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
+        elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
+            f.owned |= claims(root_of(target) or "") & owned
+
+
+def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:
+    """Whether the value of an expression can become a part of another one without any list in it being seen elsewhere."""
+    with f.trial():
+        return lists_alone(f, source, f.expression(source))

@@ -6,14 +6,13 @@ Shared lists that may have others of their type in them, at any depth, are trees
 from __future__ import annotations
 
 import ast
-from functools import partial
 
 from backends.acrobat.core.types import INT, LIST, DataT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import among, open_optional
+from backends.acrobat.frontend.evaluator.choices.choice import open_optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, word_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result, has_numbers, holds_itself, mapped
-from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
+from backends.acrobat.frontend.evaluator.objects.classes import by_class
 from backends.acrobat.frontend.evaluator.objects.construction import new_object
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import attribute_of, is_referenced
@@ -115,5 +114,4 @@ def _plain(f: Frame, node: ast.AST, value: Dyn) -> Value:
         version, union = datatypes.version_in_results(cls, names)
         return new_object(f, node, version, DataT(union), {x: as_result(f, read(f, value, classes, cls, x)) for x in names})
 
-    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
-    return among(f, node, which, [partial(of, c) for c in classes])
+    return by_class(f, node, value, classes, of)

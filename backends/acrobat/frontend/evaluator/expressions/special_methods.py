@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from functools import partial
 from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import FLOAT, INT, DataT
-from backends.acrobat.frontend.evaluator.choices.choice import among, fail
+from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, has_key, walked
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -19,6 +18,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import (
+    by_class,
     classes_here,
     is_written,
     names_in_class,
@@ -110,8 +110,7 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
     assert isinstance(callee.type, DataT)
     classes = f.program.datatypes.cases.get(callee.type.name, ())
     if f.program.datatypes.graphs.are_modules(classes):
-        which = number_of_class(f, callee, classes) if len(classes) > 1 else Static(0)
-        return among(f, node, which, [partial(_called_module, f, node, callee, c, args, kwargs) for c in classes])
+        return by_class(f, node, callee, classes, lambda cls: _called_module(f, node, callee, cls, args, kwargs))
     result = special(f, node, callee, "__call__", args, "{} object is not callable") if not kwargs else None
     return f.problem(node, "this object cannot be called") if result is None else result
 

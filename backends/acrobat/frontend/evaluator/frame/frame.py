@@ -10,6 +10,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.components import TakingApartFrame
 from backends.acrobat.frontend.evaluator.frame.services import Key
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
@@ -215,3 +216,10 @@ class Frame(TakingApartFrame):
         self.owned |= kept - self.ended_claims
         self.ended_claims |= before
         return value
+
+    def changed_roots(self, nodes: Sequence[ast.AST]) -> set[str]:
+        """The names of the function whose lists or objects, or parts of them, some of its nodes change."""
+        parameters = self.definition.args.args if self.definition is not None else []
+        model = getattr(self.env.get(parameters[0].arg) if parameters else None, "python_object", None)
+        owner = None if model is None else type(model)
+        return changed_roots(self.function, owner, nodes, self.program.changing) if self.function is not None else set()

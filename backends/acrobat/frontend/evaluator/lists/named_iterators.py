@@ -22,7 +22,6 @@ from backends.acrobat.frontend.evaluator.frame.services import Key
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
@@ -209,11 +208,7 @@ def _changed_before_used(f: Frame, rest: Sequence[ast.stmt], name: str) -> set[s
     last = max((i for i, s in enumerate(rest) if reads(s, name)), default=-1)
     between = rest[: last + 1]
     changed = {x for x in assigned(between) if x != name}
-    if f.function is None or f.definition is None:
-        return changed
-    owner = f.env.get(f.definition.args.args[0].arg) if f.definition.args.args else None
-    model = getattr(owner, "python_object", None)
-    return changed | changed_roots(f.function, None if model is None else type(model), between, f.program.changing)
+    return changed if f.function is None or f.definition is None else changed | f.changed_roots(between)
 
 
 def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:

@@ -17,7 +17,6 @@ from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.rewriting.desugar import YIELDED
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.kinds import is_iterator
 from backends.acrobat.frontend.specials import Method, Nested
@@ -91,9 +90,7 @@ def changed_while_walked(f: Frame, s: ast.For) -> set[str]:
     read = {name for node in _lazy_parts(f, s.iter) for name in names_read(f, node)}
     if not read or f.function is None:
         return set()
-    owner = f.env.get(f.definition.args.args[0].arg) if f.definition is not None and f.definition.args.args else None
-    model = getattr(owner, "python_object", None)
-    surely = changed_roots(f.function, None if model is None else type(model), s.body, f.program.changing)
+    surely = f.changed_roots(s.body)
     handed = set(passed_to_calls(s.body)) - surely
     changed = {*assigned(s.body), *surely, *(x for x in changed_in(f, s.body) if x not in handed)}
     return {x for x in read & changed if getattr(f.env.get(x), "python_object", None) is None}

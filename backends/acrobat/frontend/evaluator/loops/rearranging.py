@@ -13,7 +13,6 @@ from typing import Any
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, stored
 from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of
@@ -91,9 +90,7 @@ def _changed_by_call(f: Frame, nodes: Iterable[ast.AST], name: str) -> bool:
     for x in (x for node in nodes for x in every_node(node) if isinstance(x, ast.Call)):
         given = [*x.args, *(k.value for k in x.keywords)]
         if f.function is not None and any(isinstance(a, ast.Name) and a.id == name for a in given):
-            owner = f.env.get(f.definition.args.args[0].arg) if f.definition is not None and f.definition.args.args else None
-            model = getattr(owner, "python_object", None)
-            if name in changed_roots(f.function, None if model is None else type(model), [x], f.program.changing):
+            if name in f.changed_roots([x]):
                 return True
         callee = f.env.get(x.func.id) if isinstance(x.func, ast.Name) else None
         if any(nested.may_change(f, inside, name) for inside in nested.nested_inside(callee)):

@@ -7,9 +7,10 @@ import dataclasses
 import functools
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from backends.acrobat.core.types import INT, DataT
+from backends.acrobat.frontend.evaluator.choices.choice import among
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -109,6 +110,12 @@ def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequ
         return guess(numbers[0].type)
     arms = [n.Arm(c.__name__, variables, each) for c, variables, each in zip(classes, heads, numbers, strict=True)]
     return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
+
+
+def by_class(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], work: Callable[[type], Value]) -> Value:
+    """`work(cls)` for the one of these classes that an object is of."""
+    which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
+    return among(f, node, which, [functools.partial(work, c) for c in classes])
 
 
 def names_in_class(cls: type) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ from backends.acrobat.core.types import COUNTER, DICT, IDENTITY, INT, SET, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import among, are_functions, at_index, choose, fail
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.objects.classes import class_attribute, number_of_class
+from backends.acrobat.frontend.evaluator.objects.classes import by_class, class_attribute
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constants
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN, NUMBERED
@@ -107,8 +107,7 @@ def read_constant(f: Frame, node: ast.AST, owner: Dyn, name: str, default: Value
         has = scalar_at(f, {i: i in there for i in columns[cls]}, number)
         return choose(f, node, has, value, partial(fail, f, f"AttributeError: a {cls.__name__} has no `{name}`"))
 
-    which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
-    return among(f, node, which, [partial(of, c) for c in classes])
+    return by_class(f, node, owner, classes, of)
 
 
 FIELDS_READ.append(read_constant)

@@ -6,17 +6,16 @@ import ast
 import dataclasses
 import inspect
 from collections.abc import Collection, Sequence
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, DataT
-from backends.acrobat.frontend.evaluator.choices.choice import among, fail
+from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
-from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
+from backends.acrobat.frontend.evaluator.objects.classes import by_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, write_attribute
@@ -144,8 +143,7 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
             return fail(f, f"AttributeError: {what}")
         return _with_attribute(f, s, whole, cls, name, staged)
 
-    which = number_of_class(f, whole, classes) if len(classes) > 1 else Static(0)
-    where.put(among(f, s, which, [partial(changed, c) for c in classes]))  # type: ignore[attr-defined]
+    where.put(by_class(f, s, whole, classes, changed))  # type: ignore[attr-defined]
 
 
 def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None:

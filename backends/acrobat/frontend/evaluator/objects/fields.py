@@ -67,9 +67,15 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
     result = field_at_first(f, value, have, name)
     if isinstance(result, Dyn) and datatypes.may_be_missing(have, name) and optional(f, result) is not None:
-        message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
-        return open_optional(f, node, result, lambda some: some, lambda: fail(f, message))
+        return unless_missing(f, node, result, classes, name)
     return result
+
+
+def unless_missing(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value:
+    """The value of an attribute that objects of these classes may not have yet: there is None in its place, and reading it is
+    an error of the instance."""
+    message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
+    return open_optional(f, node, value, lambda some: some, lambda: fail(f, message))
 
 
 def attributes_of(f: Frame, node: ast.AST, value: Value) -> Value:

@@ -22,16 +22,16 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import among, fail, open_optional
+from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.choices.nones import present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import with_item
-from backends.acrobat.frontend.evaluator.objects.classes import number_of_class
+from backends.acrobat.frontend.evaluator.objects.classes import by_class, number_of_class
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
-from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
+from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, unless_missing
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, objects_only
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
@@ -85,13 +85,11 @@ def read_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str) -> Value | No
             return fail(f, f"AttributeError: a {cls.__name__} has no `{name}`")
         return attribute_of(f, owner, classes, cls, name)
 
-    which = number_of_class(f, owner, classes) if len(classes) > 1 else Static(0)
-    result = among(f, node, which, [partial(of, c) for c in classes])
+    result = by_class(f, node, owner, classes, of)
     if changeable(f, type_or_none(result)):  # the reader may keep a reference; `Frame.borrowed` undoes this
         f.owned -= {claim for c in classes for claim in claims(name_of_objects(f, c))}
     if datatypes.may_be_missing(have, name) and isinstance(result, Dyn) and f.without_none(result.type) != result.type:
-        message = f"AttributeError: {' or '.join(c.__name__ for c in classes)!r} object has no attribute {name!r}"
-        return open_optional(f, node, result, lambda some: some, lambda: fail(f, message))
+        return unless_missing(f, node, result, classes, name)
     return result
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from backends.acrobat import library
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
@@ -16,11 +17,12 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
-from backends.acrobat.frontend.types import UNKNOWN, contains_held, contains_unknown
-from backends.acrobat.frontend.values import Placeholder
+from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
+from backends.acrobat.frontend.values import HELD, Placeholder
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 
@@ -53,6 +55,25 @@ class DiagnosedFunctions(Functions):
     def __init__(self, datatypes: Datatypes) -> None:
         super().__init__(datatypes)
         self.observed = False  # whether the instance's type was read off a sample
+
+    def _refuse_kept(self, span: Span, key: Any) -> None:
+        """Note a problem where an object in the result keeps a module or a function, or indices, which no program computes."""
+        for (cls, name), t in self._reached(self.results[key]).items():
+            if self.datatypes.is_referenced(self.datatypes.of_class[cls]):
+                what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
+                self.problem(Problem(span, what, "return its attributes, one by one"))
+            if self.datatypes.graphs.is_stand_in(cls):
+                leads = "to other dictionaries" if issubclass(cls, dict) else "back to itself"
+                shown = original(cls).__name__
+                what = f"the result has a `{shown}` in it that was made outside of `forward`, and leads {leads}"
+                self.problem(Problem(span, what, "return what is needed of it, such as its attributes one by one"))
+            if cls.__module__.startswith(library.__name__):
+                self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))
+            if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
+                what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
+                self.problem(Problem(span, what, "return the other attributes, one by one"))
+            elif kind := contains_held(t):
+                self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
 
     def _check_state(self, span: Span, key: Any) -> None:
         """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it

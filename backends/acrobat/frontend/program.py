@@ -12,8 +12,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from backends.acrobat import library
-from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
@@ -23,22 +21,13 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.source import uncached
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
-from backends.acrobat.frontend.types import (
-    CONSTANT,
-    UNKNOWN,
-    HeldT,
-    Mismatch,
-    contains_held,
-    contains_unknown,
-    has_dict,
-)
-from backends.acrobat.frontend.values import HELD, Dyn, Placeholder, Static, Value
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, has_dict
+from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
 from backends.acrobat.memory import unusable
@@ -160,25 +149,6 @@ class ProgramBuilder(DiagnosedFunctions):
             values={k: v for k, v in self.values.items() if k in used},
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
-
-    def _refuse_kept(self, span: Span, key: Any) -> None:
-        """Note a problem where an object in the result keeps a module or a function, or indices, which no program computes."""
-        for (cls, name), t in self._reached(self.results[key]).items():
-            if self.datatypes.is_referenced(self.datatypes.of_class[cls]):
-                what = f"a `{cls.__name__}` of the result is changed while several names refer to it"
-                self.problem(Problem(span, what, "return its attributes, one by one"))
-            if self.datatypes.graphs.is_stand_in(cls):
-                leads = "to other dictionaries" if issubclass(cls, dict) else "back to itself"
-                shown = original(cls).__name__
-                what = f"the result has a `{shown}` in it that was made outside of `forward`, and leads {leads}"
-                self.problem(Problem(span, what, "return what is needed of it, such as its attributes one by one"))
-            if cls.__module__.startswith(library.__name__):
-                self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))
-            if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
-                what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"
-                self.problem(Problem(span, what, "return the other attributes, one by one"))
-            elif kind := contains_held(t):
-                self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
 
     def _in_rounds(self, entry: Entry, hint: Any, sample: Sequence[Any] | None) -> tuple[Any, Any]:
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""

@@ -24,8 +24,9 @@ from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, in_place
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
-from backends.acrobat.frontend.tensors.lifting import KEEPS_TYPE, elementwise, extent_of, in_place, op, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, op, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain, read_of, whole_of
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot

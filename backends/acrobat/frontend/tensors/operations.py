@@ -20,8 +20,9 @@ from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.in_place import in_place
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, moved
-from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, in_place, is_numbers, op, shape
+from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_placeholder, unknown
 

@@ -29,8 +29,8 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.tensors.cutting import Bounds, Index, cut_and_joined, filled_to
+from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE
 from backends.acrobat.frontend.tensors.lifting import (
-    KEEPS_TYPE,
     as_rows,
     axis,
     elementwise,

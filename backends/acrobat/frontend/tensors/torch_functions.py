@@ -23,7 +23,7 @@ from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.bool_buffers import as_flags
-from backends.acrobat.frontend.tensors.lifting import in_place
+from backends.acrobat.frontend.tensors.in_place import in_place
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.known_classes import MAY_BE, is_instance
-from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, not_taken, of_type
+from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, is_tree, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class, records_of
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
@@ -130,19 +130,13 @@ def of_types(f: Frame, node: ast.AST, value: Dyn, path: str | None, takes: dict[
         def body() -> Value:
             if path is not None and len(words) == 1:
                 f.env[path] = of_type(f, node, value, *words)
-            elif path is not None and {*words} == {*SEQUENCES} and not _is_tree(f, value):
+            elif path is not None and {*words} == {*SEQUENCES} and not is_tree(f, value.type):
                 f.env[path] = _one_of(f, node, value, words)
             return arm()
 
         return body
 
     return choose(f, node, inside, side(then, True), side(orelse, False))
-
-
-def _is_tree(f: Frame, value: Dyn) -> bool:
-    """Whether there are again values of a mixed union in the lists or tuples of it."""
-    assert isinstance(value.type, DataT)
-    return any(value.type.name in repr(t) for t in f.mixed(value.type).values())
 
 
 def _one_of(f: Frame, node: ast.AST, value: Dyn, words: Sequence[str]) -> Value:

@@ -184,8 +184,9 @@ class Case:
         return any(name == IDENTITY for name, _ in self.fields)
 
 
-IDENTITY = "number_of_object"
-"""The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
+IDENTITY = "number of object"
+"""The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object. No
+attribute of a class of the source has such a name."""
 
 
 @dataclass(frozen=True, slots=True)

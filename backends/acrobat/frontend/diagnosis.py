@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -74,6 +74,15 @@ class DiagnosedFunctions(Functions):
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
             elif kind := contains_held(t):
                 self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
+
+    def _refuse_namesakes(self, span: Span, unions: Iterable[str]) -> None:
+        """Note a problem where classes of one name are met in one place: the program could not tell one from another."""
+        for classes in (self.datatypes.cases.get(union, ()) for union in unions):
+            names = [c.__name__ for c in classes]
+            for name in {x: None for x in names if names.count(x) > 1}:
+                modules = ", ".join(c.__module__ for c in classes if c.__name__ == name)
+                what = f"objects of several classes that are called `{name}` stand in one place; they are of {modules}"
+                self.problem(Problem(span, what, "give the classes different names"))
 
     def _check_state(self, span: Span, key: Any) -> None:
         """Note a problem for objects in the result whose fields the model assigns to, and for attributes of the model that it

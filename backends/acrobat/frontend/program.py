@@ -139,12 +139,14 @@ class ProgramBuilder(DiagnosedFunctions):
             self._explain(entry.span, instance, sample)
         functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable
         self._check_placeholders(functions)
+        datatypes = self._datatypes(functions)
+        self._refuse_namesakes(entry.span, datatypes)
         if self.problems:
             raise CompileError(self.problems)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
         program = n.Program(
             functions=functions,
-            datatypes=self.datatypes.table(self._datatypes(functions)),
+            datatypes=self.datatypes.table(datatypes),
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )

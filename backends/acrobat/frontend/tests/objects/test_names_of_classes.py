@@ -1,15 +1,18 @@
-"""Classes of the source that are named as the compiler names unions of its own are classes like others."""
+"""Classes and fields of the source that are named as the compiler names its own are like others. Two classes of one name in one
+place are refused."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.tests.zoo.check import agrees
+from backends.acrobat.errors import CompileError
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
 
 @dataclass
@@ -90,6 +93,12 @@ class of_int:
     n: int
 
 
+@dataclass
+class Numbered:
+    x: Tensor
+    number_of_object: int
+
+
 class Chain(nn.Module):
     def forward(self, tree: SharedListing) -> Tensor:
         x = tree.x
@@ -156,6 +165,31 @@ class Both(Pairs):
 
 def vector() -> Tensor:
     return torch.randn(4)
+
+
+class SameObjects(nn.Module):
+    """The same objects in a list, each found by itself and not by what it holds."""
+
+    def forward(self, items: list[Numbered]) -> Any:
+        total = torch.zeros(4)
+        for a in items:
+            for b in items:
+                if a is b:
+                    total = total + a.x * b.number_of_object
+        return total, items[0]
+
+
+def test_a_field_that_is_named_as_the_number_of_an_object(tmp_path: Path) -> None:
+    one, other = Numbered(vector(), 2), Numbered(vector(), 3)
+    instances = [[one, other], [other, one, other], [one]]
+    agrees(SameObjects(), instances)
+    agrees_natively(SameObjects(), instances, "vm", tmp_path)
+
+
+def test_classes_of_one_name() -> None:
+    namesake = make_dataclass("Tree_0", [("x", Tensor), ("k", int)])
+    with pytest.raises(CompileError, match="several classes that are called `Tree_0` stand in one place"):
+        agrees(Last(), [[Tree_0(vector(), 1), namesake(vector(), 2)]])
 
 
 def test_a_recursive_class() -> None:

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, PYTHON_TYPES, RANKS, D
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
-from backends.acrobat.frontend.instances.made_trees import with_trees_below
+from backends.acrobat.frontend.instances.made_trees import Guess, is_guess, with_trees_below
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.tensor_types import kind_and_rank, ragged_type
 from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, Role, UnionName, contains_unknown, union_name, word_of_type
@@ -60,6 +60,7 @@ class SampleTypes:
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
         self.trees: dict[Any, DataT] = {}  # what is known of trees of tuples, or a leaf and a tuple -> their mixed union
         self.with_leaves: set[str] = set()  # those of them that `tree_over` has made
+        self.guessed: dict[DataT, Guess] = {}  # those of these of whose nodes no more is known than that they are lists
         self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
         self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
         self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
@@ -209,6 +210,8 @@ class SampleTypes:
             below = with_trees_below(node, leaf, part, lambda t: t if none and t == part else self.optional(t))
             self.mixed[name] = {word: leaf, kind: below}
             self.with_leaves.add(name)
+            if is_guess(node):
+                self.guessed[tree] = leaf, kind
         return self.trees[leaf, node, none]
 
     def tree_in_results(self, type: DataT) -> DataT:

@@ -12,7 +12,8 @@ from collections import defaultdict
 import pytest
 import torch
 
-from backends.acrobat.frontend.tests.choices.test_numbers_given import SENTENCES, Scorer, shape_of
+from backends.acrobat.frontend.program import NumbersAsTensors, ProgramBuilder
+from backends.acrobat.frontend.tests.choices.test_numbers_given import SENTENCES, Named, Scorer, Summed, SummedInTuple, shape_of
 from backends.acrobat.frontend.tests.choices.test_sums_of_helpers import Penalties
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively
 
@@ -244,3 +245,26 @@ def test_numbers_are_kept_on_their_way_to_the_result(model):
 @pytest.mark.parametrize("model", MODELS)
 def test_numbers_are_kept_on_their_way_to_the_result_natively(model, codegen, tmp_path):
     agrees_natively(model().eval(), SENTENCES, codegen, tmp_path)
+
+
+def test_the_number_is_named_where_numbers_are_not_kept():
+    with pytest.raises(NumbersAsTensors, match=r"is a number in PyTorch for some instances and a tensor for others") as told:
+        ProgramBuilder(Nonlocal().eval()).build(sample=SENTENCES)
+    (problem,) = told.value.problems
+    assert "torch.zeros(())" in problem.advice
+    assert "for w in words:" in str(problem)
+
+
+class Beyond(Scorer):
+    """Numbers that become tensors, of which only tensors are computed."""
+
+    def forward(self, words):
+        total, others = 0.0, 0
+        for w in words:
+            total, others = total + self.score(w), others + self.table.weight[w]
+        return torch.stack([total, self.score(1)]), torch.tanh(total + self.score(2)), others + self.table.weight[0]
+
+
+@pytest.mark.parametrize("model", [Beyond, Named, Summed, SummedInTuple])
+def test_one_build_is_enough_where_no_number_gets_to_the_result_unseen(model):
+    ProgramBuilder(model().eval()).build(sample=SENTENCES)

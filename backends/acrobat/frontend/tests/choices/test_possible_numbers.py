@@ -242,7 +242,9 @@ def test_numbers_are_kept_on_their_way_to_the_result(model):
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=[pytest.mark.exhaustive] if i % 3 else []) for i, m in enumerate(MODELS)]
+)
 def test_numbers_are_kept_on_their_way_to_the_result_natively(model, codegen, tmp_path):
     agrees_natively(model().eval(), SENTENCES, codegen, tmp_path)
 

@@ -20,14 +20,12 @@ from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
 from backends.acrobat.frontend.entry import Entry, annotation_of_instance, entry_of, taking_one_instance, types_of_parameters
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing
-from backends.acrobat.frontend.functions.table import LIBRARY
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.plain_types import plain
-from backends.acrobat.frontend.possible_numbers import PossibleNumbers
 from backends.acrobat.frontend.source import uncached
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
@@ -54,10 +52,6 @@ class BuildAgain(Exception):
     """A build has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are walked
     over or have lists and other values at one key, of which it did not know: values have other types for them, so that the next
     build begins with what was found."""
-
-
-class NumbersAsTensors(CompileError):
-    """The result may have a tensor in it where PyTorch has a number. The next build keeps numbers beside tensors."""
 
 
 class ProgramBuilder(DiagnosedFunctions):
@@ -158,11 +152,10 @@ class ProgramBuilder(DiagnosedFunctions):
         self._check_placeholders(functions)
         if self.problems:
             raise CompileError(self.problems)
-        self._refuse_numbers(entry.span, reachable)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
         program = n.Program(
             functions=functions,
-            datatypes=self.datatypes.table(self._datatypes(_types_in(functions))),
+            datatypes=self.datatypes.table(self._datatypes(functions)),
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
@@ -186,16 +179,6 @@ class ProgramBuilder(DiagnosedFunctions):
                 self.problem(Problem(span, what, "return the other attributes, one by one"))
             elif kind := contains_held(t):
                 self.problem(Problem(span, f"`{name}` of the result: {HELD[kind]}", "leave it out"))
-
-    def _refuse_numbers(self, span: Span, functions: dict[str, n.Function]) -> None:
-        """Raise NumbersAsTensors where parts of the result may be numbers in PyTorch that the program has as tensors."""
-        places = PossibleNumbers(functions, self.names, self.noted).in_result(self._datatypes([functions["forward"].result]))
-        if places:
-            self.datatypes.note_numbers_beside_tensors()
-            what = "a part of the result is a number in PyTorch for some instances and a tensor for others, which begins here"
-            advice = "begin with a tensor, as `torch.zeros(())`, or return `float(...)` of it"
-            spans = dict.fromkeys(span if place.file.startswith(LIBRARY) else place for place in places)
-            raise NumbersAsTensors([Problem(place, what, advice) for place in spans])
 
     def _in_rounds(self, entry: Entry, hint: Any, sample: Sequence[Any] | None) -> tuple[Any, Any]:
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
@@ -328,8 +311,13 @@ class ProgramBuilder(DiagnosedFunctions):
                 pending += reversed([e.function for e in walk(by_name[name].body) if isinstance(e, n.Call)])
         return out
 
-    def _datatypes(self, pending: list[Any]) -> dict[str, None]:
-        """The names of the unions in these types, and in the types of the fields of these unions."""
+    def _datatypes(self, functions: dict[str, n.Function]) -> dict[str, None]:
+        """The names of the unions in the types of the functions' values, and in the types of the fields of these unions."""
+        pending: list[Any] = []
+        for f in functions.values():
+            pending += [f.result, *(p.type for p in f.params)]
+            for e in walk(f.body):
+                pending += [e.type, *(v.type for v in binders(e))]
         out: dict[str, None] = {}
         while pending:
             match pending.pop(0):
@@ -347,13 +335,3 @@ class ProgramBuilder(DiagnosedFunctions):
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
-
-
-def _types_in(functions: dict[str, n.Function]) -> list[Any]:
-    """The types of the functions' values."""
-    types: list[Any] = []
-    for f in functions.values():
-        types += [f.result, *(p.type for p in f.params)]
-        for e in walk(f.body):
-            types += [e.type, *(v.type for v in binders(e))]
-    return types

@@ -33,9 +33,10 @@ class Program:
         self.together = TOGETHER if setting.device == "cpu" else None
         library = setting.library
         self.qkv = product(library, *side_by_side(model.query, model.key, model.value))
-        self.attended, self.expand, self.contract, self.certainty, self.classifier = (
+        self.expand = product(library, model.expand.weight, model.expand.bias, "relu")
+        self.attended, self.contract, self.certainty, self.classifier = (
             product(library, part.weight, part.bias)
-            for part in (model.attended, model.expand, model.contract, model.certainty, model.classifier)
+            for part in (model.attended, model.contract, model.certainty, model.classifier)
         )
 
     def run(self, minibatch: Sequence[Sample], counts: Counts) -> list[int]:
@@ -76,5 +77,5 @@ class Program:
         q, k, v = self.qkv(rows).view(sequences, tokens, 3, model.heads, model.head_size).permute(2, 0, 3, 1, 4)
         context = functional.scaled_dot_product_attention(q, k, v, scale=model.scale).transpose(1, 2).reshape(-1, hidden)
         attended = model.attention_norm(self.attended(context).add_(rows))
-        normed: Tensor = model.layer_norm(self.contract(self.expand(attended).relu_()).add_(attended))
+        normed: Tensor = model.layer_norm(self.contract(self.expand(attended)).add_(attended))
         return normed.view(x.shape)

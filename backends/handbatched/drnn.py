@@ -37,11 +37,12 @@ class Program:
     def __init__(self, model: DRNN, setting: Setting) -> None:
         self.model = model
         library = setting.library
-        self.ancestral = product(library, model.ancestral.weight, model.ancestral.bias)
-        self.fraternal = product(library, model.fraternal.weight, model.fraternal.bias)
+        self.ancestral = product(library, model.ancestral.weight, model.ancestral.bias, "sigmoid")
+        self.fraternal = product(library, model.fraternal.weight, model.fraternal.bias, "sigmoid")
         of_ancestral, of_fraternal = model.join.weight.chunk(2, dim=1)
         self.join, self.add_fraternal = product(library, of_ancestral), accumulation(library, of_fraternal)
-        self.topology, self.output = (product(library, layer.weight) for layer in (model.topology, model.output))
+        self.topology = product(library, model.topology.weight, activation="sigmoid")
+        self.output = product(library, model.output.weight)
 
     def run(self, minibatch: Sequence[Sample], counts: Counts) -> list[Rose]:
         roots = [Rose(sample.x, sample.h, []) for sample in minibatch]
@@ -68,15 +69,15 @@ class Program:
 
     def of_parents(self, x: Tensor, h: Tensor) -> Tensor:
         """The ancestral states of the children of nodes with these values and states."""
-        return self.ancestral(torch.cat((x, h), dim=1)).sigmoid_()
+        return self.ancestral(torch.cat((x, h), dim=1))
 
     def cell(self, h: Tensor, x_sibling: Tensor, h_sibling: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The values of the next children, their fraternal states, and the probabilities of children and of siblings."""
-        h_fraternal = self.fraternal(torch.cat((x_sibling, h_sibling), dim=1)).sigmoid_()
+        h_fraternal = self.fraternal(torch.cat((x_sibling, h_sibling), dim=1))
         joint = self.join(h)
         self.add_fraternal(joint, h_fraternal)
         joint.tanh_()
-        probabilities = self.topology(joint).sigmoid_()
+        probabilities = self.topology(joint)
         sums = self.output(joint).addcmul_(probabilities[:, :1], self.model.if_parent)
         return torch.softmax(sums.addcmul_(probabilities[:, 1:], self.model.if_sibling), dim=1), h_fraternal, probabilities
 

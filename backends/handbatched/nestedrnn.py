@@ -27,13 +27,14 @@ class Program:
         self.model = model
         library = setting.library
         gates, bias = side_by_side(model.update, model.reset)
-        self.gates = product(library, gates, bias)
+        self.gates = product(library, gates, bias, "sigmoid")
         of_input, of_state = model.candidate.weight.chunk(2, dim=1)
         self.candidate, self.add_candidate = product(library, of_input, model.candidate.bias), accumulation(library, of_state)
         of_node, of_edges = model.edge.weight.chunk(2, dim=1)
         self.edge, self.add_edge = product(library, of_node, model.edge.bias), accumulation(library, of_edges)
-        self.node, self.node_count, self.edge_count = (
-            product(library, layer.weight, layer.bias) for layer in (model.node, model.node_count, model.edge_count)
+        self.node = product(library, model.node.weight, model.node.bias, "tanh")
+        self.node_count, self.edge_count = (
+            product(library, layer.weight, layer.bias, "sigmoid") for layer in (model.node_count, model.edge_count)
         )
 
     def run(self, minibatch: Sequence[Sample], counts: Counts) -> list[list[Tensor]]:
@@ -50,7 +51,7 @@ class Program:
             if len(stay) < len(going):
                 h, state, going = h[stay], state[stay], [going[row] for row in stay]
             h = self.gru(h, state)
-            node = self.node(h).tanh_()
+            node = self.node(h)
             made += 1
             edges = self.numbers(self.edge_count, node, [split(minibatch[i].key, made) for i in going], counts)
             state = self.edges(node, edges, counts)
@@ -61,12 +62,12 @@ class Program:
     def numbers(self, head: Product, states: Tensor, keys: Sequence[int], counts: Counts) -> list[int]:
         """A number between the model's bounds for each state; waits for them."""
         with counts.fetching():
-            scores = head(states).sigmoid_().flatten().tolist()
+            scores = head(states).flatten().tolist()
         low, high, real = self.model.low, self.model.high, self.model.real
         return [decide(cast(Any, np.float64(p)), low, high, key, real) for p, key in zip(scores, keys, strict=True)]
 
     def gru(self, x: Tensor, state: Tensor) -> Tensor:
-        z, r = self.gates(torch.cat((x, state), dim=1)).sigmoid_().chunk(2, dim=1)
+        z, r = self.gates(torch.cat((x, state), dim=1)).chunk(2, dim=1)
         candidate = self.candidate(x)
         self.add_candidate(candidate, r * state)
         return torch.lerp(state, candidate.tanh_(), z)

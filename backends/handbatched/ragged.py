@@ -48,8 +48,9 @@ class Layer:
     def __init__(self, model: Any, setting: Setting) -> None:
         self.heads, self.head_size = model.heads, model.head_size
         self.qkv = product(setting.library, *side_by_side(model.query, model.key, model.value))
-        self.attended, self.expand, self.contract = (
-            product(setting.library, part.weight, part.bias) for part in (model.attended, model.expand, model.contract)
+        self.expand = product(setting.library, model.expand.weight, model.expand.bias, "relu")
+        self.attended, self.contract = (
+            product(setting.library, part.weight, part.bias) for part in (model.attended, model.contract)
         )
         self.norms = [
             (norm.normalized_shape, norm.weight, norm.bias, norm.eps) for norm in (model.attention_norm, model.layer_norm)
@@ -59,7 +60,7 @@ class Layer:
         """All that follows attention, from the layer's input and attention's result, both [words, hidden]."""
         first, second = self.norms
         attended = layer_norm(self.attended(context).add_(x), *first)
-        return layer_norm(self.contract(self.expand(attended).relu_()).add_(attended), *second)
+        return layer_norm(self.contract(self.expand(attended)).add_(attended), *second)
 
 
 class Program:

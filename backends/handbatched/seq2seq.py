@@ -30,7 +30,7 @@ class Translator:
         self.encoder = Steps(model.encoder, model.embedding.weight, setting)
         self.decoder = Steps(model.decoder, model.target_embedding.weight, setting)
         self.query = product(library, model.query.weight)
-        self.combine = product(library, model.combine.weight, model.combine.bias)
+        self.combine = product(library, model.combine.weight, model.combine.bias, "tanh")
         self.output = product(library, model.output.weight, model.output.bias)
 
     def read(self, packed: Packed) -> tuple[Tensor, Tensor, Tensor]:
@@ -47,7 +47,7 @@ class Translator:
         query = self.query(state).view(len(memory), -1, state.shape[1])
         weights = torch.softmax(torch.baddbmm(mask, query, memory.transpose(1, 2)), dim=2)
         context = torch.bmm(weights, memory).view_as(state)
-        return self.output(self.combine(torch.cat((context, state), dim=1)).tanh_())
+        return self.output(self.combine(torch.cat((context, state), dim=1)))
 
 
 class Program:

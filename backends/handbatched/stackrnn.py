@@ -42,7 +42,7 @@ class Program:
         )
         self.acted = product(library, of_action, model.action_cell.bias)(model.actions.weight)
         self.compose = product(library, model.composition.weight, model.composition.bias)
-        self.summarise = product(library, model.summary.weight, model.summary.bias)
+        self.summarise = product(library, model.summary.weight, model.summary.bias, "relu")
         self.scores = product(library, model.action_scores.weight, model.action_scores.bias)
         self.classifier = product(library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables
@@ -112,7 +112,7 @@ class Parser:
         stack = self.states.index_select(0, self.rows([self.stacks[i][-1] for i in open_choices]))
         buffer = self.suffixes.index_select(0, self.rows([self.first[self.unread[i] - 1] + i for i in open_choices]))
         history = self.history.index_select(0, self.rows(open_choices))
-        summary = program.summarise(torch.cat((stack, buffer, history), dim=1)).relu_()
+        summary = program.summarise(torch.cat((stack, buffer, history), dim=1))
         with self.counts.fetching():
             p_reduce = torch.softmax(program.scores(summary), dim=1)[:, 1].tolist()
         self.counts.nodes, self.counts.batches = self.counts.nodes + len(open_choices), self.counts.batches + 1

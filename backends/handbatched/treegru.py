@@ -21,8 +21,8 @@ class Program:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
         self.inputs = WordProducts(setting, model.embedding.weight, *side_by_side(model.W_z, model.W_h))
-        self.gates = product(setting.library, *gates_of_treegru(model))
-        self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
+        self.gates = product(setting.library, *gates_of_treegru(model), "sigmoid")
+        self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias, "tanh")
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables
 
@@ -36,7 +36,7 @@ class Program:
         torch.mul(1 - leaves[:, :hidden].sigmoid_(), leaves[:, hidden:].tanh_(), out=states[: forest.leaves])
         for level in forest.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
-            gates = self.gates(sums).sigmoid_()
-            candidates = self.candidate(gates[:, hidden:] * sums).tanh_()
+            gates = self.gates(sums)
+            candidates = self.candidate(gates[:, hidden:] * sums)
             torch.lerp(candidates, sums, gates[:, :hidden], out=states[level.first : level.first + level.size])
         return list(self.classifier(states.index_select(0, forest.roots)))

@@ -1,9 +1,10 @@
 """TreeLSTM, level by level.
 
-The leaves' gates are one product of all words with the three concatenated weights `W`; a level's gates are one product of the
-sums of its children's states with the weights `U`. The forget gate of a child depends on that child alone, so it is computed
-with the child's level, on neighbouring rows. The row of a node is its state beside its cell times its forget gate: one sum over
-the children's rows is what both the gates and the cell of their parent need.
+The leaves' gates i and o are one product of all words with both weights `W`, the gate u is another; a level's gates are two
+such products of the sums of its children's states with the weights `U`. So each product has one activation, which oneDNN
+applies before it stores the results. The forget gate of a child depends on that child alone, so it is computed with the
+child's level, on neighbouring rows. The row of a node is its state beside its cell times its forget gate: one sum over the
+children's rows is what both the gates and the cell of their parent need.
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ class Program:
     def __init__(self, model: TreeLSTM, setting: Setting) -> None:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
-        weight, bias = side_by_side(model.W_i, model.W_o, model.W_u)
-        self.inputs = WordProducts(setting, model.embedding.weight, weight, bias)
-        self.gates = product(setting.library, torch.cat([gate.weight for gate in (model.U_i, model.U_o, model.U_u)]), bias)
-        self.forget = product(setting.library, model.U_f.weight, model.U_f.bias)
-        self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
+        library, words = setting.library, model.embedding.weight
+        weight, bias = side_by_side(model.W_i, model.W_o)
+        self.i_and_o_of_words = WordProducts(setting, words, weight, bias, "sigmoid")
+        self.u_of_words = WordProducts(setting, words, model.W_u.weight, model.W_u.bias, "tanh")
+        self.i_and_o = product(library, torch.cat((model.U_i.weight, model.U_o.weight)), bias, "sigmoid")
+        self.u = product(library, model.U_u.weight, model.W_u.bias, "tanh")
+        self.forget = product(library, model.U_f.weight, model.U_f.bias, "sigmoid")
+        self.classifier = product(library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
@@ -43,22 +47,23 @@ class Program:
             forest = levels(trees, Leaf, children, self.device)
         counts.batches, counts.nodes = forest.batches, forest.nodes
         hidden = self.hidden
-        leaves = self.inputs(forest.words)
-        states = leaves.new_empty(forest.nodes, 2 * hidden)
-        self.cells(leaves, None, states[: len(leaves)])
+        u = self.u_of_words(forest.words)
+        states = u.new_empty(forest.nodes, 2 * hidden)
+        self.cells(self.i_and_o_of_words(forest.words), u, None, states[: forest.leaves])
         for level in forest.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
-            self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])
+            h, forgotten = sums[:, :hidden], sums[:, hidden:]
+            self.cells(self.i_and_o(h), self.u(h), forgotten, states[level.first : level.first + level.size])
         return states.index_select(0, forest.roots)[:, :hidden]
 
-    def cells(self, gates: Tensor, remembered: Tensor | None, states: Tensor) -> None:
-        """Computes rows of `states` from the sums of the gates i, o, u and (not for leaves) the children's forgotten cells."""
+    def cells(self, i_and_o: Tensor, u: Tensor, remembered: Tensor | None, states: Tensor) -> None:
+        """Computes rows of `states` from the gates and (not for leaves) the sums of the children's cells times their forget
+        gates."""
         hidden = self.hidden
-        i_and_o, u = gates[:, : 2 * hidden].sigmoid_(), gates[:, 2 * hidden :].tanh_()
         i, o = i_and_o[:, :hidden], i_and_o[:, hidden:]
         c = i * u if remembered is None else torch.addcmul(remembered, i, u)
         h = torch.mul(o, torch.tanh(c), out=states[:, :hidden])
-        torch.mul(self.forget(h).sigmoid_(), c, out=states[:, hidden:])
+        torch.mul(self.forget(h), c, out=states[:, hidden:])
 
 
 def children(tree: Any) -> list[Tree]:

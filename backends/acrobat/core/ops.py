@@ -248,8 +248,9 @@ def infer(op: str, types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def evaluate(op: str, args: Sequence[Any], attrs: Attrs, result: TensorT) -> np.ndarray:
-    """The value of an operation whose result type is `result`: float64, or int64. Raises ValueError for the sum, maximum or
-    minimum of an empty list that must not be empty, IndexError for a row outside its table."""
+    """The value of an operation whose result type is `result`: float64 or int64, and where elements only move what they were.
+    Raises ValueError for the sum, maximum or minimum of an empty list that must not be empty, IndexError for a row outside its
+    table."""
     value = np.asarray(OPS[op].evaluate(args, attrs))
     if op in LISTS:
         value = np.broadcast_to(value, result.shape)

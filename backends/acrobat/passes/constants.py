@@ -39,16 +39,16 @@ def run(program: Program) -> Program:
 
 
 def evaluate_derived(program: Program) -> dict[str, Source]:
-    """name -> value of each derived weight, computed in float64 from the module's parameters and rounded once. Only large
-    products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth of a second and not half of one. They
-    are computed by those who take them."""
+    """name -> value of each derived weight, computed in float64 from the module's parameters and rounded once. Elements that
+    only move keep their bits. Only large products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth
+    of a second and not half of one. They are computed by those who take them."""
     values: dict[str, Source] = {name: np.asarray(v) for name, v in program.values.items()}
     operands = {a for derived in program.derived.values() for a in derived.args}
     for name, derived in program.derived.items():
         t = program.weights[name]
         is_table = derived.op == "linear" and t.size >= LARGE
-        # Others than parameters and tables are float64.
-        args = [np.asarray(values[a], np.float32 if is_table else np.float64) for a in derived.args]
+        dtype = None if OPS[derived.op].fusion is Fusion.MOVE else np.float32 if is_table else np.float64
+        args = [np.asarray(values[a], dtype) for a in derived.args]
         if is_table:
             table = Unwritten(t.shape, partial(_write_table, args))
             values[name] = np.asarray(table) if name in operands else table

@@ -287,6 +287,24 @@ def test_what_changes_no_result_is_no_error(compiled: tuple[Any, Any], how: str,
     right(executable, model)
 
 
+def test_changes_are_noticed_after_others_of_the_same_dictionary(compiled: tuple[Any, Any]) -> None:
+    """A call looks up again what a dictionary has once an entry of it has changed; the next call knows it from this one."""
+    model, executable = compiled
+    for unused in (8, 9):
+        for m in (model, model.norm, model.parts[1]):
+            m.unused = unused
+            m._parameters[f"unused {unused}"] = None
+        right(executable, model)
+    for namespace, name in ((vars(model), "k"), (vars(model.parts[1]), "k"), (model.norm._parameters, "bias")):
+        before = namespace.pop(name)
+        for _ in range(2):
+            with pytest.raises(ModuleChanged):
+                executable(INSTANCES)
+        namespace[name] = before
+        right(executable, model)
+        right(executable, model)
+
+
 def test_another_module_is_loaded(compiled: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled or built for that, and nothing that was built is looked up."""
     model, executable = compiled

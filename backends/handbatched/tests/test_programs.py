@@ -175,7 +175,7 @@ def test_what_nobody_wrote() -> None:
 
 
 def test_tables_are_the_products_of_all_words() -> None:
-    table = compiled("treelstm", tables=True).program.inputs
-    inputs = compiled("treelstm").program.inputs
+    table = compiled("treelstm", tables=True).program.u_of_words
+    inputs = compiled("treelstm").program.u_of_words
     np.testing.assert_allclose(table.rows, inputs(torch.arange(len(inputs.rows))), rtol=1e-6)
     assert table.multiply is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import names_in, parameter_names
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown
-from backends.acrobat.frontend.values import HELD, Special, Static, TupleV, Value, is_placeholder, unknown
+from backends.acrobat.frontend.values import HELD, ListedV, Special, Static, Value, is_placeholder, unknown
 from backends.acrobat.ir import nodes as n
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class FunctionBody:
             if t is not None and (not contains_unknown(t) or contains_unknown(program.grown.get((self.function, p), t))):
                 program.grown[self.function, p] = t
         after = (program.carried.handed_on(f, p) if p in self.carried else f.env[p] for p in self.gives_back)
-        return TupleV((value, *after))
+        return ListedV((value, *after))  # of one length, whatever the value is: it is joined part by part
 
     def _note_ownership(self, at: ast.AST, value: Value) -> None:
         """Note whether what is returned is new, so that the caller alone refers to it."""
@@ -305,9 +306,10 @@ class FunctionBody:
             program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}"))
             return False
         if program.closing and self.function in program.recursive and contains_unknown(result):
-            first, *changed = result.items if self.gives_back and isinstance(result, TupleT) else (result,)
-            first = closed(program.datatypes, first)
-            result = TupleT((first, *changed)) if self.gives_back else first
+            if self.gives_back and isinstance(result, TupleT):
+                result = replace(result, items=(closed(program.datatypes, result.items[0]), *result.items[1:]))
+            else:
+                result = closed(program.datatypes, result)
         if result != old:
             program.results[self.key] = result
             program.changed = True

@@ -283,11 +283,7 @@ class FunctionCall(ChangingCall):
             return retyped(f.bind(call, self.definition.name), NEVER)
         outputs = f.bind(n.Call(program.name_of(key), atoms, result, span=f.span), self.definition.name)
         parts = [outputs] if not self.changed else f.components(outputs)
-        if not parts:
-            what = (
-                f"`{self.called}` gives a tree that it makes, and changes {' and '.join(self.names[i] for i in self.changed)}"
-            )
-            raise Refused(what, "make the tree apart from the changes, or give a tuple of the same parts at each place")
+        assert parts
         first, *changed = parts
         if program.gives_part(self.function) and not self._is_of_result():
             first = as_plain(f, first)

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, dee
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
-from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values
+from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values, changes_in_place
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
@@ -55,7 +55,7 @@ class ChangingCall(BoundCall):
         """Raises Refused if the function changes a list, object or tensor that another argument is, too, or has in it."""
         for i in self.changed:
             changed = self._passed(i)
-            if not isinstance(changed, Dyn) or not (is_empty(changed) or self._sees_changes(i)):
+            if not isinstance(changed, Dyn) or not (is_empty(changed) or self._sees_changes(i)) or self._only_rebinds(i):
                 continue
             for j in range(len(self.values)):
                 written = self._argument_node(j) if j < self.own else None
@@ -69,6 +69,13 @@ class ChangingCall(BoundCall):
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
+
+    def _only_rebinds(self, i: int) -> bool:
+        """Whether parameter number `i` is a `nonlocal` name to which the function only gives other tensors, so that no other
+        name sees a change: neither it nor a function that it calls changes the tensor in place."""
+        if self.names[i] not in self.always or not is_array(self._passed(i)):
+            return False
+        return not changes_in_place(self.function, class_of(owner_of(self.values)), self.names[i], self.program.changing)
 
     def _passed(self, i: int) -> Value:
         """The value for parameter number `i`, as the caller has it."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from backends.acrobat.core.types import FLOAT, INT, PYTHON_TYPES, RANKS, TUPLE, DataT, ListT, ScalarT, TensorWord, Type
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
-from backends.acrobat.frontend.instances.made_trees import with_trees_below
+from backends.acrobat.frontend.instances.made_trees import Guess, is_guess, with_trees_below
 from backends.acrobat.frontend.tensor_types import kind_and_rank
 from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, Role, UnionName, contains_unknown, union_name, word_of_type
 
@@ -49,6 +49,7 @@ class AddedUnions:
         self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
         self.trees: dict[Any, DataT] = {}  # what is known of trees of tuples, or a leaf and a tuple -> their mixed union
         self.with_leaves: set[str] = set()  # those of them that `tree_over` has made
+        self.guessed: dict[DataT, Guess] = {}  # those of these of whose nodes no more is known than that they are lists
         self.enums: set[str] = set()  # mixed unions whose strings are members of Enums
         self.changed = False  # whether a type was changed in this round of compiling
 
@@ -131,6 +132,8 @@ class AddedUnions:
             below = with_trees_below(node, leaf, part, lambda t: t if none and t == part else self.optional(t))
             self.mixed[name] = {word: leaf, kind: below}
             self.with_leaves.add(name)
+            if is_guess(node):
+                self.guessed[tree] = leaf, kind
         return self.trees[leaf, node, none]
 
     def tree_in_results(self, type: DataT) -> DataT:

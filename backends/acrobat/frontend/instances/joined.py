@@ -16,9 +16,10 @@ from typing import Any
 from backends.acrobat.core.types import RANKS, is_tensor_word
 from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
-from backends.acrobat.frontend.instances.made_trees import Pair, form_of
+from backends.acrobat.frontend.instances.made_trees import Guess, Pair, form_of, is_guess
 from backends.acrobat.frontend.instances.record_classes import Records
 from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, of_kind, sites_of_type, with_sites
+from backends.acrobat.frontend.types import word_of_type
 
 Attributes = tuple[str, ...]
 
@@ -31,6 +32,7 @@ class JoinedClasses:
     unions: tuple[tuple[type, ...], ...] = ()
     attributes: dict[type, Attributes] = field(default_factory=dict)
     trees: tuple[Pair, ...] = ()  # leaves, and the tuples or lists that were met in their place
+    guesses: frozenset[Guess] = frozenset()  # such of which more is known by now than that there are tuples or lists
     referenced: frozenset[type] = frozenset()  # classes whose objects the program refers to by numbers
     graphs: ConstantGraphs = field(default_factory=ConstantGraphs)  # constant objects that are referred to by numbers
     shared: tuple[SharedGroup, ...] = ()  # lists that several names refer to while they are changed
@@ -57,13 +59,20 @@ class JoinedClasses:
         larger = replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
         return larger.with_referenced(self.referenced)
 
-    def with_trees(self, pairs: Sequence[Pair]) -> JoinedClasses:
-        """The same with the leaves and nodes in `pairs`, of each leaf and form once; the same object if it has them."""
-        trees = list(self.trees)
-        for leaf, node in pairs:
-            if not any(leaf == old and form_of(node) == form_of(other) for old, other in trees):
+    def with_trees(self, pairs: Sequence[Pair], wrong: Collection[Guess] = ()) -> JoinedClasses:
+        """The same with the leaves and nodes in `pairs`, of each leaf and form once, and without the guesses that were `wrong`;
+        the same object if nothing is new."""
+        known = replace(self, guesses=self.guesses.union(wrong))
+        trees: list[Pair] = []
+        for leaf, node in (*self.trees, *pairs):
+            if not known.knows_more(leaf, node) and not any(leaf == x and form_of(node) == form_of(t) for x, t in trees):
                 trees.append((leaf, node))
-        return self if len(trees) == len(self.trees) else replace(self, trees=tuple(trees))
+        return self if trees == [*self.trees] else replace(known, trees=tuple(trees))
+
+    def knows_more(self, leaf: Any, node: Any) -> bool:
+        """Whether a tuple or list, of whose elements the type `node` says nothing, is one of which an earlier build knew more,
+        where it stands beside a leaf."""
+        return is_guess(node) and (leaf, word_of_type(node)) in self.guesses
 
     def with_mixtures(self, mixtures: Collection[frozenset[str]]) -> JoinedClasses:
         """The same with `mixtures` among the types that may be in one place; the same object if nothing is new. Where a float

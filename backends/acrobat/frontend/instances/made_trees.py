@@ -6,11 +6,17 @@
 
 A build that ends with problems tells which leaf and which tuple or list were met in one place. Where parts of these are not
 known, they are what the recursion itself gives: trees. Else trees stand wherever there are leaves of that type.
+
+    return (label, word)                                a string, or a list of unknown elements, beside a number:
+    return (label, [self.tree(part) for part in parts])
+
+That the elements are trees is a guess. The build that begins with it meets a list of numbers beside such trees, which tells the
+one after that what the elements are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +34,8 @@ from backends.acrobat.frontend.types import (
 
 Pair = tuple[Any, Any]
 """The types of a leaf and of a node."""
+Guess = tuple[Any, str]
+"""The type of a leaf, and the word in `PYTHON_TYPES` for nodes of which no more is known."""
 Optional = Callable[[Any], Any]
 """Gives the type of what is of another type or None."""
 
@@ -70,6 +78,21 @@ def _filled(type: Any, leaves: Mapping[Any, Any], tree: Any, inside: bool = Fals
     if type in leaves:
         return leaves[type]
     return tree if any(_has_leaf(type, leaf) for leaf in leaves) else type
+
+
+def is_guess(node: Any) -> bool:
+    """Whether the type of a tuple or a list says nothing of its elements, so that a tree takes them for trees."""
+    return isinstance(node, ListT) and node.item in (UNKNOWN, NEVER)
+
+
+def with_open_ends(node: Any, guessed: Collection[Any]) -> Any:
+    """The type of a node with what is not known in place of trees of the types `guessed`."""
+    match node:
+        case TupleT(items):
+            return replace(node, items=tuple(with_open_ends(t, guessed) for t in items))
+        case ListT(item):
+            return replace(node, item=with_open_ends(item, guessed))
+    return UNKNOWN if node in guessed else node
 
 
 def form_of(node: Any) -> Any:

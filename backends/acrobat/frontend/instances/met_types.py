@@ -13,9 +13,10 @@ from backends.acrobat.core.types import DataT, without_shape
 from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.list_sites import ListSites
-from backends.acrobat.frontend.instances.made_trees import Pair, is_open, leaf_and_node
+from backends.acrobat.frontend.instances.made_trees import Guess, Pair, is_guess, is_open, leaf_and_node, with_open_ends
 from backends.acrobat.frontend.instances.shared import Choice
 from backends.acrobat.frontend.instances.unions import Unions
+from backends.acrobat.frontend.types import word_of_type
 
 
 class MetTypes:
@@ -29,6 +30,8 @@ class MetTypes:
         self.lists = ListSites(joined.shared)
         self._met_unions: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
+        self._wrong: set[Guess] = set()  # likewise those of which more was found than what this build began with
+        self._asks = False
         self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
         self._changed_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
@@ -37,6 +40,7 @@ class MetTypes:
         """Forget what the last round of compiling has met."""
         self._met_unions.clear()
         self._trees.clear()
+        self._wrong.clear()
         self.mixtures.clear()
 
     def note(self, types: Sequence[Any]) -> None:
@@ -44,19 +48,32 @@ class MetTypes:
         self._unions.note_constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._unions.is_only_made(t.name)))
         self._met_unions += pairwise(names)
-        if (pair := leaf_and_node(types)) is not None and is_open(pair, self._unions.optional):
-            self._trees.append(pair)
+        if (pair := leaf_and_node(types)) is not None:
+            self._note_tree(*pair)
         words = without_shape(self._unions.by_word(types))
         if len(words) > 1 and "" not in words:
             self.mixtures.append(words)
 
+    def _note_tree(self, leaf: Any, node: Any) -> None:
+        """Note that leaves of a type and such tuples or lists were met in one place. Trees in these of the same leaves, and of
+        nodes of which nothing was known, were the wrong guess: what is known now stands around what the recursion gives."""
+        optional, guess = self._unions.optional, (leaf, word_of_type(node))
+        guesses = [t for t, other in self._unions.guessed.items() if other == guess]
+        known = with_open_ends(node, {*guesses, *map(optional, guesses)})
+        if known != node and not is_guess(known) and not self._asks:
+            self._wrong.add(guess)
+            node = known
+        if is_open((leaf, node), optional):
+            self._trees.append((leaf, node))
+
     @contextmanager
     def asking(self) -> Iterator[None]:
         """While it is asked whether types have a common one: no mixture that is noted inside was met in one place."""
-        before = len(self.mixtures)
+        before, asks, self._asks = len(self.mixtures), self._asks, True
         try:
             yield
         finally:
+            self._asks = asks
             del self.mixtures[before:]
 
     def note_changed_elsewhere(self, union: str) -> None:
@@ -92,7 +109,7 @@ class MetTypes:
         unions = unions.with_referenced(self._changed_elsewhere) if references else unions
         unions = unions.with_shapes(self.shapes.joined()) if shapes and unions.exact else unions
         unions = unions if shared is None else unions.with_shared(self.lists.changed_elsewhere, self.lists.types, shared)
-        return unions.with_trees(self._trees) if trees else unions
+        return unions.with_trees(self._trees, self._wrong) if trees else unions
 
 
 def _may_be_referenced(cls: type) -> bool:

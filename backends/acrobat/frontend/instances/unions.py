@@ -21,7 +21,7 @@ from backends.acrobat.frontend.instances.made_trees import form_of, leaf_and_nod
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
-from backends.acrobat.frontend.types import MADE_NAMES, UNKNOWN, union_name
+from backends.acrobat.frontend.types import MADE_NAMES, UNKNOWN, union_name, word_of_type
 
 
 class Unions(WrittenTypes, ABC):
@@ -226,7 +226,8 @@ class Unions(WrittenTypes, ABC):
         if not self._joined.trees or (pair := leaf_and_node(types)) is None:
             return []
         leaf, node = pair
-        return [self.tree_over(leaf, t, none) for old, t in self._joined.trees if old == leaf and form_of(t) == form_of(node)]
+        form = word_of_type if self._joined.knows_more(leaf, node) else form_of
+        return [self.tree_over(leaf, t, none) for old, t in self._joined.trees if old == leaf and form(t) == form(node)]
 
     @property
     def has_mixtures(self) -> bool:

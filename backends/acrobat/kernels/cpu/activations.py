@@ -155,8 +155,9 @@ def relu(x: Bundle) -> Bundle:
 
 
 def gelu(x: Bundle) -> Bundle:
-    """x * Phi(x) = relu(x) - |x| * Phi(-|x|); beyond 30 the last term is 0."""
-    size = x.map(lambda v: tirx.Max(v, -v)).at_most(30.0)
+    """x * Phi(x) = relu(x) - |x| * Phi(-|x|). The last term is 0 where |x| is large, but NaN, infinity times 0, where it is
+    infinite. So x, but not -x, is limited to 30: as in eager PyTorch, gelu is infinity at infinity and NaN at -infinity."""
+    size = x.at_most(30.0).map(lambda least, v: tirx.Max(least, -v), x)
     t: Bundle = 1.0 / (size * (0.3275911 * 0.5**0.5) + 1.0)
     tail = polynomial(t, ERFC) * t * exp2(size * size * (-0.5 * LOG2E))
     return (size * tail).fma(-0.5, x.at_least(0.0))

@@ -25,7 +25,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import Closure, Method, Nested, OneOf
 from backends.acrobat.frontend.types import NEVER, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value, guess, held_in, unknown
+from backends.acrobat.frontend.values import Dyn, ListedV, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 Arm = Callable[[], Value]  # compiles one arm of a choice and gives its value
@@ -131,13 +131,14 @@ def _part_by_part(
             outer, f.builder = f.builder, b
             for i, alternatives in functions.items():
                 items[i] = _number_among(f, items[i], alternatives)
-            v, f.builder = TupleV(tuple(items)), outer
+            v, f.builder = (ListedV if isinstance(v, ListedV) else TupleV)(tuple(items)), outer
         numbered.append((b, v))
     type, bodies = f.merge(numbered, node)
     if contains_unknown(type):
         return guess(type)
     parts = f.components(f.bind(build(type, bodies), "choice")) or []
-    return TupleV(tuple(OneOf(v, tuple(functions[i])) if i in functions else v for i, v in enumerate(parts)))  # type: ignore[arg-type]
+    together = tuple(OneOf(v, tuple(functions[i])) if i in functions else v for i, v in enumerate(parts))  # type: ignore[arg-type]
+    return (ListedV if type.listed else TupleV)(together)
 
 
 def _number_among(f: Frame, function: Value, alternatives: list[Value]) -> Value:

@@ -24,14 +24,25 @@ from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
-from backends.acrobat.frontend.evaluator.frame.claims import claims
+from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import NoRoom, is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import refuse_earlier_owner
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, METHODS, NEED_VALUES, handles
-from backends.acrobat.frontend.kinds import is_container, is_list, kind, known, nothing_known, type_inside, type_or_none
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_container,
+    is_list,
+    kind,
+    known,
+    nothing_known,
+    type_inside,
+    type_or_none,
+    variable_of,
+)
 from backends.acrobat.frontend.specials import Absent, Closure, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -179,18 +190,26 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     parameters = [*places, *named, *([written.args.vararg.arg] if written.args.vararg is not None else [])]
     if callee.function is not None and callee.function is not f.function:
         with f.changes() as inside, f.in_function(callee.function, callee.file, env):
-            result = f.expression(written.body)
+            result = _new_or_not(f, written.body)
     else:
         before, owned, f.env = f.env, f.owned, env | f.kept_fields()
         inner = {x for name in parameters for x in claims(name)}
         f.owned = owned - inner
         try:
             with f.changes() as inside:
-                result = f.expression(written.body)
+                result = _new_or_not(f, written.body)
         finally:
             f.env, f.owned = before | f.kept_fields(), owned & (f.owned | inner)
     if changed := sorted(name for name in inside & set(env) if name not in f.program.carried.types):
         raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")
+    return result
+
+
+def _new_or_not(f: Frame, body: ast.expr) -> Value:
+    """What the expression of a lambda gives. Where that is a new list or object, nothing but the call has it."""
+    result = f.expression(body)
+    if (name := variable_of(result)) and not is_array(result) and fresh(f, body, result):
+        f.new_lists |= {name, deep(name)} if fresh_inside(f, body, type_or_none(result)) else {name}
     return result
 
 

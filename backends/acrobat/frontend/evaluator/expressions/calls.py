@@ -126,8 +126,12 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
     f.new_tensors.discard(as_written)
-    if is_array(result) and variable_of(result) in f.new_lists:
-        f.new_tensors.add(as_written)
+    f.given_new.discard(as_written)
+    if variable_of(result) in f.new_lists:
+        if is_array(result):
+            f.new_tensors.add(as_written)
+        elif deep(variable_of(result)) in f.new_lists:
+            f.given_new.add(as_written)
     note_seen_whole(f, as_written, result)
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)

@@ -84,6 +84,7 @@ class FrameState:
         self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
+        self.given_new: set[ast.AST] = set()  # calls whose results nothing else refers to, nor to anything inside of them
         self.new_tensors: set[ast.AST] = set()  # calls of the source's functions that give a tensor of the caller's own
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere

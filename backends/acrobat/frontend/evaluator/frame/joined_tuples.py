@@ -18,6 +18,8 @@ from backends.acrobat.frontend.types import (
     Mismatch,
     UnknownT,
     contains_unknown,
+    is_leaf,
+    is_node,
     is_tuple_type,
     word_of_type,
 )
@@ -41,9 +43,19 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
         try:
             return part_by_part(f, tuples, numbers)
         except Mismatch:
-            if not any(is_tuple_type(x) for t in tuples for x in t.items):
+            if not any(is_tuple_type(x) for t in tuples for x in t.items) or _has_leaves_beside_lists(tuples):
                 raise
     return of_any_length(f, *tuples)
+
+
+def _has_leaves_beside_lists(tuples: Sequence[Any]) -> bool:
+    """Whether some of several tuples have a number or a string where others have a list, or such tuples in one place. These are
+    the leaves and the nodes of trees, `(label, word)` and `(label, parts)`, which have a type of their own."""
+    if not all(isinstance(t, TupleT) and len(t.items) == len(tuples[0].items) for t in tuples):
+        return False
+    columns = [*zip(*(t.items for t in tuples), strict=True)]
+    beside = any(any(map(is_leaf, column)) and any(is_node(t) and not is_tuple_type(t) for t in column) for column in columns)
+    return beside or any(map(_has_leaves_beside_lists, columns))
 
 
 def of_any_length(f: TypesOfFrame, *tuples: Any) -> Any:

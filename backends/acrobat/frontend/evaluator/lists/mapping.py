@@ -28,7 +28,7 @@ from backends.acrobat.frontend.evaluator.tables import RESULTS
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, kind, retyped, type_of, type_or_none
 from backends.acrobat.frontend.types import contains_held, contains_unknown, is_shared
-from backends.acrobat.frontend.values import END, Dyn, Static, TupleV, Value, held_in, unknown
+from backends.acrobat.frontend.values import END, Dyn, Placeholder, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 Rows: TypeAlias = Callable[..., Any]
@@ -237,7 +237,10 @@ def holds_itself(f: Frame, type: Any, around: frozenset[str] = frozenset(), mixe
 
 
 def as_result(f: Frame, value: Value) -> Value:
-    """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
+    """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists. Where there
+    may be numbers in it of which only a later round knows, nothing is known of it."""
+    if isinstance(value, Dyn) and type(value.atom) is Placeholder and f.program.datatypes.has_references:
+        return unknown()
     types = f.mixed(value.type).values() if isinstance(value, Dyn) else ()
     of_numbers = any(has_numbers(f, t) for t in types)
     if isinstance(value, Dyn) and (

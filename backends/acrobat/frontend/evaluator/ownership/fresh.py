@@ -37,6 +37,8 @@ MAKERS = frozenset(
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
+        case ast.Call() if source in f.given_new:
+            return True
         case ast.Call() if is_object(value):
             new = getattr(value.atom, "name", "") in f.new_lists
             return new or class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
@@ -87,6 +89,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return True  # nothing in it can be changed; or a later round knows, or the type is an error
     item = type.item if isinstance(type, ListT) else None
     match source:
+        case ast.Call() if source in f.given_new:
+            return True
         case ast.Constant() | ast.Compare() | ast.JoinedStr():
             return True
         case ast.Starred(spread):
@@ -169,8 +173,8 @@ def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
             return all(_fresh_written(f, e, _entry_type(f, type, key)) for key, e in zip(keys, values, strict=True))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
-        case ast.Call() if class_called(f, elt) is not None:
-            return elt in f.made_alone or elt in f.made_apart
+        case ast.Call():
+            return elt in f.given_new or class_called(f, elt) is not None and elt in f.made_alone | f.made_apart
     return False
 
 

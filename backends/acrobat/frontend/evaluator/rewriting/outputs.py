@@ -205,6 +205,13 @@ def changed_in_place(function: types.FunctionType, name: str) -> bool:
     return False
 
 
+def changes_in_place(function: types.FunctionType, owner: type | None, name: str, known: Changing) -> bool:
+    """As `changed_in_place`, where also a function of the source that is given the value may change it."""
+    others = LIFTED[function].others if function in LIFTED else ()
+    nodes = [plainly(d) for d in (source_of(function)[0], *others)]
+    return changed_in_place(function, name) or name in changed_roots(function, owner, nodes, known)
+
+
 def _resolved(
     function: types.FunctionType, owner: type | None, callee: ast.expr, known: Changing
 ) -> list[tuple[types.FunctionType, bool, type | None]]:

@@ -61,7 +61,46 @@ def by_a_recursion(self, xs):
     return pad.rows, pad.read()
 
 
-@pytest.mark.parametrize("function", [by_a_function, by_a_recursion], ids=lambda f: f.__name__)
+class Digits:
+    """Its rows are made by lambdas and by functions, one by one or for each element."""
+
+    def __init__(self, xs):
+        room = len(xs) + 1
+        digits = lambda n: [int(c) for c in str(n).zfill(room)]  # noqa: E731
+        self.rows = {"in": digits(sum(xs)), "carry": [0] * room, "out": digits(0)}
+        self.others = [zeros(room), zeros(2), digits(7)]
+        self.each = [zeros(x % 3 + 1) for x in xs]
+        self.at = {name: room - 1 for name in NAMES}  # noqa: C420
+
+    def write(self, name, value):
+        self.rows[name][self.at[name]] = value
+        self.at[name] = max(0, self.at[name] - 1)
+        self.others[value % 3][0] += value
+        self.each[-1][0] += 1
+
+
+NAMES = ["in", "carry", "out"]
+
+
+def zeros(n):
+    return [0] * n
+
+
+def write_all(pad, xs, depth, trace):
+    for x in xs:
+        pad.write(NAMES[x % 3], x + depth)
+        trace["calls"].append((depth, NAMES[x % 3]))
+    if depth < 2:
+        write_all(pad, xs[1:], depth + 1, trace)
+
+
+def of_made_rows(self, xs):
+    pad, trace = Digits(xs), {"calls": [], "left": len(xs)}
+    write_all(pad, xs, 0, trace)
+    return pad.rows, pad.others, pad.each, pad.at, trace
+
+
+@pytest.mark.parametrize("function", [by_a_function, by_a_recursion, of_made_rows], ids=lambda f: f.__name__)
 def test_lists_with_no_other_name(function: Any) -> None:
     agrees(with_forward(nn.Module(), function), LISTS)
 
@@ -109,6 +148,39 @@ def of_a_sum(self, xs):
     return rows, row
 
 
-@pytest.mark.parametrize("function", [of_the_caller, of_a_copy, of_one_list, of_a_sum], ids=lambda f: f.__name__)
+def of_a_lambda_that_makes_nothing(self, xs):
+    row = [0, 0]
+    same = lambda n: row  # noqa: E731
+    made = lambda n: [row, [n]]  # noqa: E731
+    rows, others = {"a": same(1), "b": same(2)}, made(3)
+    rows["a"][0] = xs[0]
+    others[0][1] = 5
+    return rows["a"], rows["b"], others, row
+
+
+def of_a_function_that_keeps_what_it_makes(self, xs):
+    kept = []
+
+    def make(n):
+        new = [n]
+        kept.append(new)
+        return new
+
+    rows = [make(x) for x in xs]
+    rows[0][0] = 77
+    return rows, kept
+
+
+ALIASES = [
+    of_the_caller,
+    of_a_copy,
+    of_one_list,
+    of_a_sum,
+    of_a_lambda_that_makes_nothing,
+    of_a_function_that_keeps_what_it_makes,
+]
+
+
+@pytest.mark.parametrize("function", ALIASES, ids=lambda f: f.__name__)
 def test_a_change_under_another_name_is_seen_or_refused(function: Any) -> None:
     agrees_unless_refused(with_forward(nn.Module(), function), LISTS, "seen")

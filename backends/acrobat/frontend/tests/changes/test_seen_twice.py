@@ -125,6 +125,43 @@ REFUSED = {
         self.h += 1
         return self.linear(torch.full((3,), xs[0]))
 """,
+    "a tensor around a nested function that changes it": """
+        r = self.linear(torch.full((3,), xs[0]))
+
+        def step(x):
+            nonlocal r
+            r += 1
+            r = r + x
+            return x
+
+        return step(r), r
+""",
+    "a tensor around a nested function that has another one change it": """
+        r = self.linear(torch.full((3,), xs[0]))
+
+        def change(t):
+            t.mul_(2)
+            return t
+
+        def step(x):
+            nonlocal r
+            y = change(r)
+            r = y + x
+            return x
+
+        return step(r), r
+""",
+    "a list around a nested function that gives the name another one": """
+        r = [*xs]
+
+        def step(ys):
+            nonlocal r
+            r.append(1.0)
+            r = [*ys, 2.0]
+            return len(ys)
+
+        return step(r), r
+""",
 }
 
 RIGHT = {
@@ -150,6 +187,20 @@ RIGHT = {
         self.start(xs)
         self.change()
         return self.h.clone(), self.change_and_use(self.h.clone())
+""",
+    "a tensor around a nested function that gives the name another one": """
+        r = self.linear(torch.full((3,), xs[0]))
+
+        def step(x):
+            nonlocal r
+            before = x + r
+            r = self.linear(x) - r
+            return before + x * r
+
+        first = step(r)
+        for _ in xs:
+            first = first + step(r)
+        return step(r), first, r
 """,
     "a counter that nothing reads": """
         self.calls = 0

@@ -78,8 +78,8 @@ def report(windows: Sequence[dict[str, float]]) -> tuple[dict[str, Any], list[st
 
 
 def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
-    """The flags for a cell's own use of processors: that it used more of them than `threads` while it worked on requests
-    `timed`, or had work for more, or that it worked between requests, which slows the others."""
+    """Flags a cell that used, or could have used, more processors than `threads` while it worked on requests `timed`, or that
+    worked between requests and so slowed the others."""
     flags = []
     used = usage.asked.get(timed) or Used()
     asked = f"asked for {threads} thread" + "s" * (threads != 1)

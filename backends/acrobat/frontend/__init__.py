@@ -161,8 +161,8 @@ def _fit(program: Program, sample: Sequence[Any]) -> bool:
 def _with_shapes(
     module: nn.Module, hint: Any, sample: Sequence[Any] | None, builder: ProgramBuilder, joined: JoinedClasses
 ) -> tuple[ProgramBuilder, Program] | None:
-    """What a build gives that tells the shapes apart which the last one, by `builder`, has joined to one whose extents vary
-    though some of them are broadcast; None where there are none, or where that has problems."""
+    """A further attempt that keeps broadcast shapes apart, which the last one, by `builder`, merged into a varying extent. None
+    if there are none, or if it fails."""
     told_apart = joined.with_shapes(builder.datatypes.met.shapes.broadcast)
     if told_apart is joined:
         return None

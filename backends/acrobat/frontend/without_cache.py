@@ -225,8 +225,8 @@ class _Leaving:
 
 
 def _asks_for(test: ast.expr, name: str, rest: Sequence[ast.stmt]) -> bool:
-    """Whether a test is that a name is not None, or that it is true, where what follows gives it another value before it reads
-    it: what has been kept may be a zero."""
+    """Whether `test` asks if a cached value exists: `x is not None`, or plain `x` if `rest` assigns `x` before it reads it,
+    since a cached value may be a zero."""
     if ast.unparse(test) != name:
         return ast.unparse(test) == f"{name} is not None"
     for s in (s for s in rest if name_uses(s, name)):

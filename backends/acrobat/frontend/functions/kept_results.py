@@ -87,8 +87,9 @@ def _kinds_in(f: Frame, t: Any) -> Iterator[str]:
 
 
 def _changeable_in(f: Frame, t: Any) -> Iterator[str]:
-    """What in values of a type may be changed in place, other than lists and tensors, which the caller does not own: of lists
-    with several names, which may be changed, the type is another one."""
+    """The parts of a cached value of type `t` that could be changed in place later, as messages name them. Plain lists and
+    tensors do not count, since the caller does not own them. (A list that is changed under several names is of another
+    type.)"""
     match t:
         case UnknownT() | NeverT() | ScalarT() | TensorT() | HeldT():
             return

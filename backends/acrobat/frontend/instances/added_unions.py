@@ -137,8 +137,7 @@ class AddedUnions:
         return self.trees[leaf, node, none]
 
     def tree_in_results(self, type: DataT) -> DataT:
-        """The type of what results have in place of values of a type, shared lists or a mixed union with such, that may have
-        others of it in them."""
+        """The type that represents a self-containing shared list or mixed union in results: a tree."""
         if (type, "in results") not in self.trees:
             name = self.unused_name(f"Tree_{len(self.trees)}")
             SHOWN[name] = describe(type)
@@ -147,7 +146,7 @@ class AddedUnions:
         return self.trees[type, "in results"]
 
     def widen_tree(self, tree: DataT, word: str, type: Any) -> None:
-        """Note of such a tree of which type the values are that are of one of PYTHON_TYPES."""
+        """Note the type of the parts of such a tree that are of the Python type `word` (one of PYTHON_TYPES)."""
         self.changed |= self.mixed[tree.name].get(word) != type
         self.mixed[tree.name][word] = type
 

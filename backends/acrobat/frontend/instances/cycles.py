@@ -48,7 +48,7 @@ def cycle(
 
 
 def _parts(value: Any, read: Mapping[type, Sequence[str]], records: Records) -> Iterator[tuple[Any, Field | None]]:
-    """The values directly inside of one, other than numbers and strings, each with the field that it is in, if it is in one."""
+    """The values directly inside `value`, without numbers and strings, each with the field that holds it, or None."""
     match value:
         case dict() if not all(isinstance(k, str) and k.isidentifier() for k in value):
             inside: list[tuple[Any, Field | None]] = [(v, None) for v in value.values()]

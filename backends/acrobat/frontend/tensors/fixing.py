@@ -47,8 +47,8 @@ def with_extents(f: Frame, x: Array, extents: Sequence[int | None], why: str) ->
 
 
 def only_element(f: Frame, x: Array) -> Value:
-    """The one element that a tensor must have of which extents vary, as a tensor that does not vary, or as a number of the host
-    where the program has it as such. No element or several are an error of the instance. Raises Refused."""
+    """The only element of a ragged tensor, as a fixed tensor or a host number. Any other count of elements is an error of the
+    instance. Raises Refused if a fixed extent is not 1."""
     if any(e not in (None, 1) for e in shape(x)):
         raise Refused(f"only a tensor of one element has a value to read; this is {describe(type_of(x))}")
     text = "RuntimeError: only a tensor of one element has a value to read; one of its extents is {0}"

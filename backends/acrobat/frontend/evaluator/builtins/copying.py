@@ -72,9 +72,8 @@ def _copied(name: str, f: Frame, node: ast.AST, args: list[Value], kwargs: dict[
 
 
 def _deep(f: Frame, node: ast.AST, value: Value, alone: bool) -> Value | None:
-    """A deep copy of an object or a list that is a number, or of a list or dictionary of such. None where there are no such
-    inside, and where they have others in them, of which one may be there twice. `alone` says that nothing else is copied that
-    may have them too."""
+    """A deep copy of a numbered object or list, or of a list or dictionary of such. None if there are none inside, or if one
+    could occur twice inside. `alone` says that nothing else is copied that may contain the same ones."""
     t = type_or_none(value)
     if not _have_numbers(f, [t]):
         return None if alone else value

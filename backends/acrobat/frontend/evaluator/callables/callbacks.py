@@ -63,7 +63,8 @@ def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, li
 
 
 def _hidden(f: Frame, name: str) -> str:
-    """The name that what a function captures from the present one has in those that it is given to."""
+    """The name under which a variable that a nested function captures from the present one is passed to the functions that
+    receive the nested one."""
     assert f.definition is not None
     return passed_on(name, f.definition)
 

@@ -103,9 +103,10 @@ def named_index(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0)
 
 
 def found_before(f: Frame, node: ast.expr, computed: Sequence[ast.expr], compute: Callable[[], T]) -> tuple[ast.expr, T]:
-    """What `compute` gives, which compiles the expressions `computed`; and `node`, a chain of items and attributes that Python
-    looks at before, as in `stack[-2].append(stack.pop())`, as it is to be written after that. Raises Refused where they change
-    lists or attributes of the chain, in a way of which the source does not tell where the item is then."""
+    """Runs `compute`, which compiles the expressions `computed`, and returns its result after `node`, a chain of items and
+    attributes that Python looks up first, as in `stack[-2].append(stack.pop())`. The chain is rewritten so that it still means
+    the item that Python found. Raises Refused if the expressions change lists or attributes of the chain so that the source
+    does not tell where the item is then."""
     calls = any(isinstance(x, ast.Call) for part in computed for x in every_node(part))
     if calls and any(isinstance(x, ast.Subscript) for x in _chain(node)):
         before = len(f.moves)
@@ -124,7 +125,8 @@ def _chain(node: ast.expr) -> list[ast.expr]:
 
 
 def _as_found(f: Frame, node: ast.expr, computed: Sequence[ast.expr], changed: set[str], moves: set[Moved]) -> ast.expr:
-    """As `found_before`; `changed` and `moves` have what is done by computing the expressions."""
+    """The chain `node` rewritten as `found_before` returns it. `changed` and `moves` say what computing the expressions
+    changes."""
     match node:
         case ast.Attribute(owner, attr, ctx):
             inner = _as_found(f, owner, computed, changed, moves)

@@ -31,9 +31,10 @@ NAMES = {"symbol": "str", "object": "object", "none": "NoneType", "": "set"}
 
 
 def has_order(f: Frame, type: Any, around: frozenset[str] = frozenset()) -> bool:
-    """Whether values of a type have an order: numbers, tensors of one element, strings, objects whose classes say it, lists of
-    such, tuples that begin with such, and what is one of several types, of which one has an order. Comparing two that agree in
-    all that has an order is an error of the instance. `around`: the unions in which the type is met."""
+    """Whether two values of the type can be compared by `<`: numbers, one-element tensors, strings, objects whose classes
+    define it, and lists of such. Of a tuple only the first component, and of a union only one case, needs an order. Comparing
+    two values that agree in all that can be compared is an error of the instance. `around`: the unions that contain the
+    type."""
     match type:
         case TensorT():
             return type.size == 1
@@ -59,8 +60,8 @@ def has_order(f: Frame, type: Any, around: frozenset[str] = frozenset()) -> bool
 
 
 def of_several_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value, compare: Compared) -> Value | None:
-    """`a < b` and the like, where one of them is a mixed value, or None or such a one, that has other types than numbers and
-    tensors. `compare` compares the same way, values of one type each. None for other values."""
+    """`a < b` and the like where an operand may be None or of several types other than numbers and tensors; None for other
+    operands. `compare` makes the same comparison of two values of one type each."""
     if not any(_is_of_several(f, v) for v in (a, b)):
         return None
     for v, other, turned in ((a, b, False), (b, a, True)):

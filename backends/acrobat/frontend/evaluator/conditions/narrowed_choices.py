@@ -62,8 +62,8 @@ def of_narrowed(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any],
 
 
 def _choose_among_fewer(f: Frame, path: str, one_of: Sequence[Any] | None, excluded: Sequence[Any]) -> None:
-    """Have names that stand for what was chosen by the value at a path stand for one of those alternatives whose keys are
-    `one_of` these constants, and are not `excluded`. The value, or what an attribute of it gave."""
+    """After a test on the value at `path`: names whose values that value, or an attribute of it, has chosen keep only the
+    alternatives whose keys passed. These are among `one_of` (None: any) and not in `excluded`."""
     for name, chosen in [*f.env.items()]:
         if not isinstance(chosen, OneOf) or chosen.key is None:
             continue
@@ -78,7 +78,7 @@ def _choose_among_fewer(f: Frame, path: str, one_of: Sequence[Any] | None, exclu
 
 
 def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:
-    """Have a name that stands for what was chosen stand for one of the alternatives at these places."""
+    """Keep only the alternatives at `places` of the choice that `name` stands for."""
     count = len(chosen.alternatives)
     if not 0 < len(places) < count or chosen.about is not None or any(name in names_seen_in(v) for v in f.env.values()):
         return  # a lambda sees the name as it is
@@ -92,8 +92,8 @@ def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:
 
 
 def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tuple[type, ...], bool]]:
-    """The names whose classes are tested where a test holds, or does not hold, that stand for one of several modules or
-    constants, with the classes, and whether what they stand for is of one of these."""
+    """The isinstance tests known to hold or to fail if `test` does (`holds`), for names that stand for one of several modules
+    or constants: the name, the classes, and whether the value is an instance of one of them."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return _classes_told(f, operand, not holds)

@@ -81,9 +81,8 @@ def _listed_set(f: Frame, walked: ast.expr) -> AnyOrder | None:
 
 
 def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None:
-    """What a function of Python's gives whose result does not depend on the order in which a comprehension that is its argument
-    walks over a set, or `chain` joins sets, and what a Counter gives whose order nothing shows; None for all other calls.
-    Raises Refused where the result may depend on the order."""
+    """Compiles calls such as `sum(f(x) for x in s)` over a set, or a Counter of one, if the order of the set cannot change the
+    result; None for other calls. Raises Refused if the order may change the result."""
     if not isinstance(callee, Static) or len(node.args) != 1:
         return None
     counts = callee.value is Counter

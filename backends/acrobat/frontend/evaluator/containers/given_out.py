@@ -1,7 +1,6 @@
-"""Results with something in them that the program has as a number: objects to which several names refer (`referenced`), and
-objects and dictionaries that have such, or shared lists, in their attributes. They are given out as plain ones, of versions of
-their classes, with what is in their attributes when `forward` ends. What is in a result twice is two equal things there.
-Shared lists that may have others of their type in them, at any depth, are trees there."""
+"""Results that contain numbered objects (`referenced`) or shared lists. These are copied into plain objects, of versions of
+their classes, with the values that attributes have when `forward` ends. An object that occurs twice in a result becomes two
+equal ones. Shared lists that may contain others of their type, at any depth, become trees."""
 
 from __future__ import annotations
 

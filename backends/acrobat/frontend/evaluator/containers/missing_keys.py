@@ -1,15 +1,15 @@
-"""Looking up a missing key in a `defaultdict` that is a part of something else, `graph.near[k]` or `counts[a][b]`, or to which
-other names refer, too, such as one that a function is given.
+"""Looking up a missing key in a `defaultdict` that is a part of something else, `graph.near[k]` or `counts[a][b]`, or that
+other names refer to as well, such as a function's argument.
 
-Python enters the key. The program does not, which nobody can see where all that is done with such dictionaries is looking up
-and assigning entries. Where something walks over one, or asks how long it is, a missing key is an error of the instance.
-(`containers.entered_by_lookup` has dictionaries to which one name alone refers: these get the key.)
+Python enters the key. The program does not, and nobody can see the difference if such dictionaries are only used to look up and
+assign entries. If something walks over one or asks for its length, a missing key is an error of the instance.
+(`containers.entered_by_lookup` has dictionaries to which only one name refers: these get the key.)
 
-Of parts the place where they are kept says whether something sees them whole. Names for one dictionary may be in any function,
-so of them that counts which is done with any dictionary that may be the same, by what makes its missing values and by the types
-of what is in it (`same_dictionary`).
+A dictionary inside something else is judged by the place that keeps it: whether anything sees the dictionaries of that place as
+wholes. One with several names, which may be names of any function, is judged by the uses of every dictionary that may be the
+same: one with the same default and compatible types of keys and values (`same_dictionary`).
 
-Each round of compiling takes what the one before has found: what was not known of a type then is forgotten where it is now.
+Each round of compiling uses what the one before has found. Notes about a type that was not known then are dropped once it is.
 """
 
 from __future__ import annotations

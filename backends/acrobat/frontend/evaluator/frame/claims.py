@@ -25,9 +25,9 @@ def deep(name: str) -> Claim:
 
 
 def spine(name: str) -> Claim:
-    """The entry of `Frame.owned` which says that nothing else refers to any list, set or dictionary inside of the value of
-    `name`, in it or in an attribute of it, though something may refer to objects in it and to what these hold:
-    `chart[k].append(item)` and `chart.items.append(item)` may follow, `chart[k][0].x = 1` may not."""
+    """The entry of `Frame.owned` which claims that no other name refers to the lists, sets and dictionaries inside the value of
+    `name` or inside its attributes. Objects inside may be shared: `chart[k].append(item)` and `chart.items.append(item)` may
+    follow, `chart[k][0].x = 1` may not."""
     return Claim("spine", name)
 
 

@@ -118,8 +118,9 @@ def stretched(f: Frame, xs: Array, size: Value, other: Array | None = None) -> D
 
 
 def of_one_length(f: Frame, lists: list[Array], sizes: Sequence[int | None], which: Sequence[int]) -> list[Array]:
-    """Two lists, the parts of operands, of which one, with its number in `which`, has as many items as the other where it has
-    one in an instance: if its length varies and the other's is fixed (in `sizes`), or if it is a slice of one item at most."""
+    """Makes two lists of rows equally long: a list of one item is repeated for the other, as PyTorch broadcasts an extent of 1.
+    `which` numbers the lists that may be repeated. Such a list is repeated if its length varies while the other's is fixed
+    (`sizes` has the fixed lengths), or if it is a slice of at most one item."""
     if len(lists) != 2 or origin_of(f, lists[0]) == origin_of(f, lists[1]):
         return lists
     for i in which:

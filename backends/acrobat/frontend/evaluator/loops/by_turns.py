@@ -53,9 +53,8 @@ def generator_called(f: Frame, call: ast.Call) -> Value | None:
 
 @contextmanager
 def checked(f: Frame, s: ast.For | ast.While) -> Iterator[None]:
-    """A context for the body of a loop that is not left by `return`. Raises Refused where it touches what a function with
-    `yield` changes over which the loop walks, or changes what that touches, or from what elements of another iterator are
-    computed."""
+    """A context for the body of a loop that is not left by `return`. Raises Refused if the body reads or changes what the
+    generator or iterator that it walks over changes, or changes what that reads: Python interleaves the two."""
     turns = f.by_turns.get(s.iter) if isinstance(s, ast.For) else None
     if turns is None:
         with fields_checked(f, s):
@@ -73,8 +72,8 @@ def checked(f: Frame, s: ast.For | ast.While) -> Iterator[None]:
 
 @contextmanager
 def fields_checked(f: Frame, s: ast.For | ast.While) -> Iterator[Callable[[], None]]:
-    """A context for the body of a loop. Raises Refused where it writes fields of objects from which elements of the iterator
-    are computed over which the loop walks. Gives what is to be called where the body has ended before the context does."""
+    """A context for the body of a loop. Raises Refused if the body assigns to fields of objects from which the iterator that it
+    walks over computes its elements. Yields a function that ends the watching before the context ends."""
     read = fields_read_lazily(f, s.iter) if isinstance(s, ast.For) else set()
     with ExitStack() as stack:
         body = stack.enter_context(f.program.carried.heard())

@@ -80,8 +80,9 @@ def iterated(f: Frame, s: ast.For) -> Value:
 
 
 def _refuse_changed_entries(f: Frame, s: ast.For) -> None:
-    """Raises Refused for a loop over a dictionary whose keys are names that assigns to other entries of it than that of the
-    round, which Python's loop may show. (Where its values are of one type, it is a list of the program.)"""
+    """Raises Refused for a loop over the keys of a record (a dictionary whose keys are names) whose body may assign to an entry
+    other than the current one: Python's loop would see the change. (If all values are of one type, the dictionary is a list of
+    the program.)"""
     match s.target, s.iter:
         case _, ast.Call(ast.Attribute(owner, "items" | "keys" | "values" as what), [], []):
             key = s.target.elts[0] if isinstance(s.target, ast.Tuple) and what == "items" else s.target

@@ -63,8 +63,8 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
 
 
 def _tells_apart(f: Frame, cls: type, name: str, value: Value) -> bool:
-    """Whether dictionaries with the keys of a record class are told apart from the next build on by whether they have a list at
-    `name`: the value is one where others have none, or the other way round."""
+    """Whether the next attempt splits this record class by whether `name` holds a list: some dictionaries with its keys have a
+    list there, and others have something else."""
     datatypes = f.program.datatypes
     if not issubclass(cls, RecordOf) or cls.class_of_record is not None or datatypes.records.plain(cls) in datatypes.seen:
         return False

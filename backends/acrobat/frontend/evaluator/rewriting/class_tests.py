@@ -56,8 +56,8 @@ def _of_module(module: Any, name: str) -> Any:
 
 
 def _test_of(function: Any, tested: ast.expr, where: ast.AST, callers: tuple[Any, ...] = ()) -> ast.expr | None:
-    """What a function asks of its only argument, as an expression; None if it does more, or asks for something else, and if it
-    is one of those that it is called by."""
+    """The test of classes that a one-argument function makes of its argument, written with `tested` for the argument. None if
+    it does more, tests something else, or is one of `callers` (a recursion)."""
     if (
         not isinstance(function, types.FunctionType)
         or function.__code__.co_argcount != 1

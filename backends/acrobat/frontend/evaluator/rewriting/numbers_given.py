@@ -117,7 +117,7 @@ def starts_of(definition: ast.FunctionDef) -> dict[str, ast.expr]:
 
 
 def _names_in_try(definition: ast.FunctionDef) -> set[str]:
-    """The names that `try` assigns to: it is compiled where it has one statement in it, so that nothing can be noted there."""
+    """The names assigned in a `try`. They cannot be tracked, because a `try` may contain only one statement."""
     return {x for s in every_node(definition) if isinstance(s, ast.Try) for x in names_in(s.body, ast.Store)}
 
 
@@ -231,8 +231,8 @@ class _Replacing(ast.NodeTransformer):
 
 
 class _Noting(ast.NodeTransformer):
-    """Notes after each assignment to one of `names` whether the name holds the number of the source now, and after that to one
-    of `derived`, which are computed from them, whether it is a number, and which."""
+    """After each assignment to one of `names`, records whether the name still holds the literal number of the source; for those
+    in `derived`, which are computed from them, also which number."""
 
     def __init__(self, names: set[str], derived: set[str], writing: _WithNumbers) -> None:
         self.names, self.derived, self.writing = names, derived, writing

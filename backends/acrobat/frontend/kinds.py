@@ -12,6 +12,7 @@ from backends.acrobat.frontend.types import (
     NONE,
     SYMBOL,
     UNASSIGNED,
+    HeldKind,
     HeldT,
     Mismatch,
     UnknownT,
@@ -163,7 +164,7 @@ def is_array(value: Any) -> bool:
     return is_tensor(value) or is_ragged(value)
 
 
-MUTABLE = frozenset({"mask", "ones", "index", "ids", "loose", "row"})
+MUTABLE: frozenset[HeldKind] = frozenset({"mask", "ones", "index", "ids", "loose", "row"})
 """The kinds of `Held` that are tensors of PyTorch's, which `+=` and `&=` change under all their names."""
 
 

@@ -48,12 +48,16 @@ class UnassignedT:
 UNASSIGNED: Any = UnassignedT()
 
 
+HeldKind = Literal["constant", "extreme", "ids", "index", "iterator", "loose", "mask", "ones", "packed", "row", "spread"]
+"""The kinds of values with few uses (`HELD` in values.py says what each is refused with)."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeldT:
     """The type of a variable that holds a value with few uses, such as a mask: a `Held` of this kind in the source, a value of
     type `inner` in the finished program."""
 
-    kind: str
+    kind: HeldKind
     inner: Any
 
 
@@ -143,18 +147,18 @@ def contains_unknown(type: Any) -> bool:
     return False
 
 
-def contains_held(type: Any) -> str:
-    """The kind of a value with few uses that values of a type have in them, outside of objects; "" if there is none."""
+def contains_held(type: Any) -> HeldKind | None:
+    """The kind of a value with few uses that values of a type have in them, outside of objects; None if there is none."""
     match type:
         case HeldT(kind):
             return kind
         case TupleT(items):
-            return next(filter(None, map(contains_held, items)), "")
+            return next(filter(None, map(contains_held, items)), None)
         case ListT(container="iterator"):
             return "iterator"
         case ListT(item):
             return contains_held(item)
-    return ""
+    return None
 
 
 def is_iterator_type(type: Any) -> bool:

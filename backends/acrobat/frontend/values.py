@@ -11,7 +11,7 @@ from backends.acrobat.core.exact import exactly
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.types import UNKNOWN, HeldT, Mismatch
+from backends.acrobat.frontend.types import UNKNOWN, HeldKind, HeldT, Mismatch
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
@@ -126,7 +126,7 @@ class Held(Special):
     """A value with few uses. `kind` is a key of HELD."""
 
     passed = True
-    kind: str
+    kind: HeldKind
     value: Value
 
     @property
@@ -156,13 +156,13 @@ NOTHING = Nothing()
 
 Value: TypeAlias = Dyn | Static | Fixed | TupleV | Special
 
-HELD = {
+HELD: dict[HeldKind, str] = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
     "constant": "an object that keeps a module or a function is taken apart by the names of its attributes only",
     "spread": "a list whose length is known at run time only is given with `*` last, to a function of the model",
 }
 """The kinds of `Held`, each with the message for uses that it does not have. `zip(...)` and the like are iterators."""
-VARIABLES: set[str] = {"constant"}
+VARIABLES: set[HeldKind] = {"constant"}
 """The kinds of `Held` that a variable of the program may hold; its type is a `HeldT`."""
 
 

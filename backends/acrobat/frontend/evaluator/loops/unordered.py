@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import no_order
 from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways
 from backends.acrobat.frontend.evaluator.loops.variables import trial_round
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
-from backends.acrobat.frontend.evaluator.syntax.commuting import EXTREMES, Change, Changes, changes
+from backends.acrobat.frontend.evaluator.syntax.commuting import EXTREMES, Change, Changes, How, changes
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.kinds import (
     is_array,
@@ -42,11 +42,11 @@ from backends.acrobat.frontend.types import is_iterator_type
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.library import sets
 
-INTS = ("sum", "product", "or", "and", "xor", *EXTREMES)
+INTS: tuple[How, ...] = ("sum", "product", "or", "and", "xor", *EXTREMES.values())
 """Changes whose order does not show of ints. (That of floats does, in the last digits, and of NaN.)"""
-OF_SETS = ("or", "and", "xor", "sum", "put in", "taken out", "kept", "removed")
-ITEMS = ("item", "own item")
-IN_PLACE = (*ITEMS, "put in", "taken out", "kept", "removed", "key taken out")
+OF_SETS: tuple[How, ...] = ("or", "and", "xor", "sum", "put in", "taken out", "kept", "removed")
+ITEMS: tuple[How, ...] = ("item", "own item")
+IN_PLACE: tuple[How, ...] = (*ITEMS, "put in", "taken out", "kept", "removed", "key taken out")
 
 
 def without_list(f: Frame, walked: ast.expr) -> ast.expr:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from backends.acrobat.frontend.changing_methods import changes_owner
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
@@ -14,7 +15,14 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.syntax.reading import first_use
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 
-ADDED: dict[type[ast.operator], str] = {
+ByOperator = Literal["sum", "product", "or", "and", "xor"]
+ByMethod = Literal["put in", "taken out", "kept", "removed", "key taken out"]
+How: TypeAlias = ByOperator | ByMethod | Literal["max", "min", "any", "all", "same", "item", "own item"]
+"""How the rounds of a loop change what a name stands for: by an operator in `ADDED`, a method in `METHODS`, a function in
+`EXTREMES`, or `or` ("any") and `and` ("all"). "same": each round gives the name the same value. "item": each gives an item of
+it the same value. "own item": each changes the item with the round's own index or key, which it may also read."""
+
+ADDED: dict[type[ast.operator], ByOperator] = {
     ast.Add: "sum",
     ast.Sub: "sum",
     ast.Mult: "product",
@@ -23,7 +31,7 @@ ADDED: dict[type[ast.operator], str] = {
     ast.BitXor: "xor",
 }
 """Operators by which a number or a set may get what the rounds give in any order."""
-METHODS = {
+METHODS: dict[str, ByMethod] = {
     "add": "put in",
     "update": "put in",
     "discard": "taken out",
@@ -33,7 +41,7 @@ METHODS = {
     "pop": "key taken out",
 }
 """Methods that may do the same."""
-EXTREMES = ("max", "min")
+EXTREMES: dict[str, How] = {"max": "max", "min": "min"}
 FRESH = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
 """Expressions whose value nothing else refers to."""
 OUTSIDE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
@@ -42,12 +50,11 @@ OUTSIDE = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
 
 @dataclass(frozen=True)
 class Change:
-    """How the rounds change what a name stands for. `how` is a word of the tables above, or "same" for a name that each round
-    gives the same value, "item" for an item that does, "own item" for one with the round's own index or key, which the
-    round may read, too. Changes of one name agree in `how` and `text`. `mentions` of the name belong to the change itself."""
+    """A change of what a name stands for. Changes of one name agree in `how` and `text`. `mentions` counts the mentions of the
+    name that belong to the change itself."""
 
     name: str
-    how: str
+    how: How
     text: str = ""
     mentions: int = 1
     leaves: bool = False  # right before a `break`
@@ -176,7 +183,7 @@ class _Rounds:
         return not self.varying & {*(x for part in parts for x in names_in(part))}
 
     def _change(
-        self, name: str, how: str, text: str = "", *, mentions: int = 1, leaves: bool = False, node: ast.AST | None = None
+        self, name: str, how: How, text: str = "", *, mentions: int = 1, leaves: bool = False, node: ast.AST | None = None
     ) -> None:
         if name in self.fresh:
             return
@@ -196,7 +203,7 @@ class _Rounds:
             case ast.Name(name), ast.Call(ast.Name(function), args, []) if function in EXTREMES and any(
                 isinstance(a, ast.Name) and a.id == name for a in args
             ):
-                self._change(name, function, mentions=2)
+                self._change(name, EXTREMES[function], mentions=2)
             case ast.Name(name), _ if self._same(value):
                 self._change(name, "same", ast.dump(value), leaves=leaves)
             case ast.Subscript(), _ if self._same(value):

@@ -36,7 +36,7 @@ from backends.acrobat.frontend.source import closure, every_code, of_python
 from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, tie_key
 from backends.acrobat.memory import unusable
 
-LIBRARIES = ("torch", "numpy", "builtins")
+VERSIONED_PACKAGES = ("torch", "numpy", "builtins")
 """Packages whose versions are parts of keys."""
 COMPILER = __name__.rpartition(".")[0]
 SCALARS = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), range, slice)
@@ -273,7 +273,7 @@ def of_library(module: str) -> bool:
     if module.startswith(f"{COMPILER}."):
         return "tests" not in module.split(".")
     file = getattr(sys.modules.get(root), "__file__", None)
-    return root in LIBRARIES or root in sys.stdlib_module_names and (file is None or of_python(file))
+    return root in VERSIONED_PACKAGES or root in sys.stdlib_module_names and (file is None or of_python(file))
 
 
 def _slots(cls: type) -> list[str]:

@@ -71,7 +71,7 @@ class Builder:
         if len(bounds) == 3:
             self.ranges[var.name] = range(*bounds)
 
-    def now(self, atom: n.Atom) -> n.Atom:
+    def current(self, atom: n.Atom) -> n.Atom:
         """The operand with the present value of `atom`, after all changes in place."""
         return self.instead.get(atom.name, atom) if isinstance(atom, n.Var) else atom
 

@@ -157,7 +157,7 @@ class ProgramBuilder(DiagnosedFunctions):
         for _ in range(ROUNDS):
             self.reset()
             results, grown = dict(self.results), dict(self.grown)
-            begun_with = self.datatypes.found
+            begun_with = self.datatypes.found_for_next_attempt
             instance = UNKNOWN  # stays so after an error, to find the other problems too
             types: list[Any] = [UNKNOWN] * len(entry.params)
             try:
@@ -181,7 +181,7 @@ class ProgramBuilder(DiagnosedFunctions):
                 self._give_masks_out(key)
             except (Refused, Mismatch, AnnotationError) as error:  # of what belongs to no statement or expression
                 self.problem(Problem(entry.span, str(error), error.advice))
-            if self.datatypes.found != begun_with:
+            if self.datatypes.found_for_next_attempt != begun_with:
                 raise BuildAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown

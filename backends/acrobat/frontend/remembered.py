@@ -20,11 +20,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
-from backends.acrobat.frontend.memos import names_of_caches, size_of_cache
+from backends.acrobat.frontend.memos import FIRST, names_of_caches, size_of_cache
 from backends.acrobat.frontend.without_cache import OUTSIDE, GlobalName, OwnAttribute, attribute_uses, leave_out, name_uses
 
-FIRST = ("__init__", "__post_init__")
-"""Methods that give attributes their first values."""
 DATACLASS = ("dataclass", "dataclasses.dataclass")
 """Decorators that a class may have: what they add uses the fields of the class only."""
 

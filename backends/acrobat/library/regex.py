@@ -97,7 +97,7 @@ def piece(string, start, end):
     return part(string, start, end) if start >= 0 else ""
 
 
-def found(pattern, string, start, groups):
+def find_all(pattern, string, start, groups):
     """`re.findall`; `groups` are the numbers of the groups of which each match gives the texts."""
     places, size = spans(pattern, "finditer", string, start), 3 + 2 * len(groups)
     if len(groups) == 0:

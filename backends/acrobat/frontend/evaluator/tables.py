@@ -98,7 +98,7 @@ FUNCTIONS: dict[Any, Callable[..., Value]] = {}
 WRITTEN: dict[Any, Callable[..., Value | None]] = {}
 """A function that looks at its arguments as written -> (frame, call, function) -> its result; None where the call is a plain
 one."""
-LIBRARIES: list[Callable[[Any], Callable[..., Value] | None]] = []
+LIBRARY_RULES: list[Callable[[Any], Callable[..., Value] | None]] = []
 """Each finds the handler, as in FUNCTIONS, of a function object that its library knows."""
 BUILTINS: dict[str, Callable[..., Value | None]] = {}
 """A function of Python's own, by name -> (frame, node, args, hint) -> its result; None where it takes no such arguments."""

@@ -133,8 +133,8 @@ class CarriedValues:
 
     @property
     def beside(self) -> set[str]:
-        """The names of values that Python has nothing for: dictionaries of fields, and lists of objects. So no two of them are
-        one value of Python's, also where both are still empty."""
+        """The names of values that no value of Python corresponds to: dictionaries of fields, and lists of objects. No two of
+        them are one value in Python, not even while both are empty."""
         return self.types.keys() - self.attributes
 
     @property

@@ -30,7 +30,7 @@ from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.source import of_python
 
 DICTIONARIES = (dict, OrderedDict, defaultdict)
-LIBRARIES = ("torch", "numpy", "builtins")
+PACKAGES_WITHOUT_NODES = ("torch", "numpy", "builtins")
 """Packages whose objects are no nodes."""
 
 
@@ -85,7 +85,7 @@ class ConstantGraphs:
                 self._together[cls] = [cls]
         places: dict[tuple[type, str], type] = {}
         for y in found:
-            for name, value in held(y).items():
+            for name, value in attributes_or_entries(y).items():
                 for z in nodes_in(value, _held_as_nodes(y)):
                     if z in self:
                         self.join(self._class(z), places.setdefault((self._class(y), name), self._class(z)))
@@ -187,10 +187,10 @@ def _of_source(cls: type) -> bool:
     written = (c for c in cls.__mro__[:-1] if c is not nn.Module)
     own = [c.__module__ for c in written if c.__module__ not in ("typing", "abc", "collections.abc")]
     files = [getattr(sys.modules.get(module), "__file__", None) or "" for module in own]
-    return bool(own) and not any(map(of_python, files)) and not any(m.partition(".")[0] in LIBRARIES for m in own)
+    return bool(own) and not any(map(of_python, files)) and not any(m.partition(".")[0] in PACKAGES_WITHOUT_NODES for m in own)
 
 
-def held(x: Any) -> dict[Any, Any]:
+def attributes_or_entries(x: Any) -> dict[Any, Any]:
     """The attributes of an object, or the entries of a dictionary."""
     if isinstance(x, nn.Module):
         own = {name: value for name, value in vars(x).items() if not name.startswith("_")}
@@ -215,7 +215,7 @@ def module_nodes(x: nn.Module) -> list[nn.Module]:
 
 def _inside(x: Any) -> Iterator[Any]:
     """The objects to which the attributes of an object, or the entries of a dictionary, lead directly."""
-    return (y for value in held(x).values() for y in nodes_in(value, _held_as_nodes(x)))
+    return (y for value in attributes_or_entries(x).values() for y in nodes_in(value, _held_as_nodes(x)))
 
 
 def _held_as_nodes(x: Any) -> tuple[type, ...]:

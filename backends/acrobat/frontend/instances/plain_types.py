@@ -17,10 +17,10 @@ def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
     given_out = {
-        name: replace(d, cases=tuple(replace(c, fields=tuple((f, _there(t)) for f, t in c.fields)) for c in d.cases))
+        name: replace(d, cases=tuple(replace(c, fields=tuple((f, _without_never(t)) for f, t in c.fields)) for c in d.cases))
         for name, d in program.datatypes.items()
     }
-    boundary = Boundary(entry.params[0].type, _there(_as_dict(entry.result)), given_out, symbols, observed)
+    boundary = Boundary(entry.params[0].type, _without_never(_as_dict(entry.result)), given_out, symbols, observed)
 
     def visit(e: n.Expr) -> n.Expr:
         if isinstance(e, (n.Var, n.Lit)):
@@ -94,13 +94,13 @@ def _as_dict(t: Any) -> Any:
     return t
 
 
-def _there(t: Any) -> Any:
+def _without_never(t: Any) -> Any:
     """The type with int as the type of elements of lists that are always empty, which have none."""
     match t:
         case NeverT():
             return INT
         case ListT(item):
-            return replace(t, item=_there(item))
+            return replace(t, item=_without_never(item))
         case TupleT(items):
-            return TupleT(tuple(map(_there, items)))
+            return TupleT(tuple(map(_without_never, items)))
     return t

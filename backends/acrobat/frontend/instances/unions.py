@@ -44,8 +44,8 @@ class Unions(WrittenTypes, ABC):
         self._unresolved: set[type] = set()  # dataclasses in `joined` whose annotations were not read so far
 
     @property
-    def found(self) -> tuple[int, ...]:
-        """How much of that was found with which the next build begins, whether or not this one has problems."""
+    def found_for_next_attempt(self) -> tuple[int, ...]:
+        """How much has been found so far that the next attempt begins with, whether or not this one ends with problems."""
         return self.graphs.version, len(self.walked), self.records.telling_key_count
 
     def note_walked(self, cls: type) -> None:

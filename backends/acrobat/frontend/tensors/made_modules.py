@@ -11,7 +11,7 @@ from torch import nn
 
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import LIBRARIES
+from backends.acrobat.frontend.evaluator.tables import LIBRARY_RULES
 from backends.acrobat.frontend.kinds import is_unknown, known
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.values import Value, unknown
@@ -30,7 +30,7 @@ def _module_class(value: Any) -> Callable[..., Value] | None:
     return work
 
 
-LIBRARIES.append(_module_class)
+LIBRARY_RULES.append(_module_class)
 
 
 def _new_module(cls: type[nn.Module], args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -84,7 +84,7 @@ def read_of(number: Value, whole: Callable[[], Value] | None = None) -> Value:
 
 def _of_one_element(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The bool that a comparison gives of which an operand is a tensor of one element, or was read of such; None for others."""
-    sides = [Dyn(f.builder.now(v.atom)) if is_tensor(v) else v for v in (a, b)]  # type: ignore[union-attr]
+    sides = [Dyn(f.builder.current(v.atom)) if is_tensor(v) else v for v in (a, b)]  # type: ignore[union-attr]
     of_tensors = any(is_tensor(v) or isinstance(v, ReadBool) for v in sides)
     if not of_tensors or type(compare) not in COMPARISONS or not all(is_tensor(v) or is_number(v) for v in sides):
         return None
@@ -94,7 +94,7 @@ def _of_one_element(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value |
         return None
 
     def whole() -> Value:
-        if any(isinstance(v, Dyn) and f.builder.now(v.atom) != v.atom for v in sides):
+        if any(isinstance(v, Dyn) and f.builder.current(v.atom) != v.atom for v in sides):
             raise Refused("a tensor that was compared here has changed since then", "write `.float()` where it is compared")
         made = mask_of(f, compare, *(whole_of(f, v) for v in sides))
         assert made is not None

@@ -132,7 +132,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
     if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
         return  # `x.index_add_(...)` as a statement: nobody has its result
     variable = result.atom if isinstance(result, Dyn) else None
-    named = any(f.builder.now(v.atom) == variable for v in f.env.values() if isinstance(v, Dyn))
+    named = any(f.builder.current(v.atom) == variable for v in f.env.values() if isinstance(v, Dyn))
     if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):
         f.builder.fresh.discard(getattr(variable, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
     if is_number(result) or not named and _gives_new(callee):

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARIES, METHODS, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARY_RULES, METHODS, handles
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
 from backends.acrobat.frontend.source import stripped, uncached
 from backends.acrobat.frontend.specials import Method
@@ -181,7 +181,7 @@ def _forward_of_base(function: Any) -> Callable[..., Value] | None:
     return work
 
 
-LIBRARIES.insert(0, _forward_of_base)  # before the rule for all of torch's functions
+LIBRARY_RULES.insert(0, _forward_of_base)  # before the rule for all of torch's functions
 
 
 def _called_with_settings(

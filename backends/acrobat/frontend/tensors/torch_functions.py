@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import compariso
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant, each_as
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import taken_apart
-from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARIES, NEED_VALUES, handles, lookup
+from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARY_RULES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.kinds import is_array, known, nothing_known
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
@@ -129,7 +129,7 @@ def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str,
     return f.problem(node, *refusal(written, what, "LANGUAGE.md lists the operations"))
 
 
-LIBRARIES.append(_of_torch)
+LIBRARY_RULES.append(_of_torch)
 
 
 def _scripted(function: Any) -> Callable[..., Value] | None:
@@ -144,7 +144,7 @@ def _scripted(function: Any) -> Callable[..., Value] | None:
     return work
 
 
-LIBRARIES.append(_scripted)
+LIBRARY_RULES.append(_scripted)
 
 
 def _needs_values(callee: Value) -> bool:

@@ -35,14 +35,14 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
 from backends.acrobat.frontend.evaluator.objects.referenced import shared_inside
-from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, handles
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARY_RULES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, type_or_none, untupled
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
 
-WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
+NAMES_WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 """Functions whose result does not depend on the order of what they walk over."""
 
 
@@ -60,7 +60,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
     walked = args
-    if name in WITHOUT_ORDER and len(args) == 1:
+    if name in NAMES_WITHOUT_ORDER and len(args) == 1:
         args = [in_any_order(f, node, args[0])]
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
         items = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
@@ -96,7 +96,7 @@ def _of_python(function: Any) -> Callable[..., Value] | None:
     return work
 
 
-LIBRARIES.append(_of_python)
+LIBRARY_RULES.append(_of_python)
 
 
 @handles(FUNCTIONS, collections.deque)

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int
-from backends.acrobat.frontend.evaluator.tables import LIBRARIES, NEED_VALUES
+from backends.acrobat.frontend.evaluator.tables import LIBRARY_RULES, NEED_VALUES
 from backends.acrobat.frontend.kinds import is_number, known, nothing_known, type_or_none
 from backends.acrobat.frontend.values import Static, Value, unknown
 
@@ -74,4 +74,4 @@ def _of_math(function: Any) -> Callable[..., Value] | None:
     return work
 
 
-LIBRARIES.append(_of_math)
+LIBRARY_RULES.append(_of_math)

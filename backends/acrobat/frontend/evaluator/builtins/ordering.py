@@ -121,16 +121,16 @@ def extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -
     if nothing_known(items) or is_unknown(items) or nothing_known(default):
         return guess(type_of(default)) if is_number(default) else unknown()  # in a recursion what it gives of an empty list
 
-    def found() -> Value:
+    def extreme() -> Value:
         best = _extreme(f, node, name, [items])
         return unknown() if best is None else best
 
-    return _or_default(f, node, items, default, found)
+    return _or_default(f, node, items, default, extreme)
 
 
-def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: Arm) -> Value:
-    """`found()`, or the default if the list is empty."""
-    return choose(f, node, f.host("gt", [length_of(f, node, items), Static(0)], BOOL), found, lambda: default)
+def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, of_items: Arm) -> Value:
+    """`of_items()`, or the default if the list is empty."""
+    return choose(f, node, f.host("gt", [length_of(f, node, items), Static(0)], BOOL), of_items, lambda: default)
 
 
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -92,7 +92,7 @@ def version_for(
     changed = {x for v in inside for x in _changed(f, v)}
     to = _version(function, olds, changed, list(dict.fromkeys(_definition(f, v, olds) for v in inside)))
 
-    def given(value: Value) -> Value:
+    def adapted(value: Value) -> Value:
         if isinstance(value, Nested) and value.env is None and {*captured(f, value)} <= olds.keys():
             return replace(value, node=_definition(f, value, olds), to=to)
         if stale := changed & names_seen_in(as_argument(f, value)):
@@ -100,8 +100,8 @@ def version_for(
             raise Refused(what, "give both by their names, without a lambda or a `partial` around them")
         return value
 
-    seen = {new: given(f.env[old]) for new, old in names.items()}
-    return to, [each_inside(v, given) for v in args], {**{x: each_inside(v, given) for x, v in kwargs.items()}, **seen}
+    seen = {new: adapted(f.env[old]) for new, old in names.items()}
+    return to, [each_inside(v, adapted) for v in args], {**{x: each_inside(v, adapted) for x, v in kwargs.items()}, **seen}
 
 
 def _has_versions(function: FunctionType) -> bool:

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.values import Dyn, Static, Value
 
 ANY = ".*"
 """The pattern of a part of a name that is known at run time only."""
-LIBRARIES = ("torch", "builtins")
+BASE_CLASS_PACKAGES = ("torch", "builtins")
 """The packages whose classes have methods that such a name does not mean."""
 
 
@@ -41,7 +41,7 @@ def named(
         names = _candidates(f, owner, node.args[1])
         missing = f"AttributeError: {type(in_python(owner)).__name__!r} object has no attribute {{0!r}}"
 
-    def found() -> Value:
+    def chosen() -> Value:
         which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
         data = _not_callable(f, node, owner, names, attribute)
 
@@ -51,7 +51,7 @@ def named(
 
         return mapped_choice(f, node, which, one)
 
-    return choose(f, node, contains(f, name, list(names)), found, lambda: default[0]) if default else found()
+    return choose(f, node, contains(f, name, list(names)), chosen, lambda: default[0]) if default else chosen()
 
 
 def _not_callable(
@@ -109,7 +109,7 @@ def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
 def _of_library(it: Any, name: str) -> bool:
     """Whether an attribute of an object comes from a class that the model's source does not define."""
     home = next((c for c in type(it).__mro__ if name in vars(c)), None)
-    return home is not None and home.__module__.partition(".")[0] in LIBRARIES
+    return home is not None and home.__module__.partition(".")[0] in BASE_CLASS_PACKAGES
 
 
 def _pattern(f: Frame, node: ast.expr) -> str:

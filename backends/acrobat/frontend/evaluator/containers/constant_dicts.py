@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import look_up
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_graphs import entry_at, list_at, scalar_at
-from backends.acrobat.frontend.evaluator.objects.constants import alike, by_none, of_keys, strings_in
+from backends.acrobat.frontend.evaluator.objects.constants import by_none, may_equal, of_keys, strings_in
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
@@ -101,9 +101,9 @@ def _looked_up(f: Frame, node: ast.AST, value: Dyn, key: Value, missing: Callabl
     some = partial(_looked_up, f, node, value, missing=missing)
     if (result := by_none(f, key, [], some, missing)) is not None:
         return result
-    if not any(alike(key, k) for x in _nodes(f, value).values() for k in x):
+    if not any(may_equal(key, k) for x in _nodes(f, value).values() for k in x):
         return missing()
-    entries = _as_dictionary(f, node, value, lambda k: alike(key, k))
+    entries = _as_dictionary(f, node, value, lambda k: may_equal(key, k))
     return choose(f, node, _contains(f, node, value, key), lambda: look_up(f, node, entries, key), missing)  # type: ignore[arg-type]
 
 
@@ -129,11 +129,11 @@ def _contains(f: Frame, node: ast.AST, value: Dyn, key: Value) -> Value:
         return by_type(f, node, key, lambda _, one: _contains(f, node, value, one))  # type: ignore[arg-type]
     if (result := by_none(f, key, [], lambda some: _contains(f, node, value, some), lambda: Static(False))) is not None:
         return result
-    keys = [k for x in _nodes(f, value).values() for k in x if alike(key, k)]
+    keys = [k for x in _nodes(f, value).values() for k in x if may_equal(key, k)]
     if not keys:
         return Static(False)
     key = of_keys(f, node, key, keys)
-    return f.program.call(f, node, searching.contains, [_keys(f, node, value, lambda k: alike(key, k)), key], {})
+    return f.program.call(f, node, searching.contains, [_keys(f, node, value, lambda k: may_equal(key, k)), key], {})
 
 
 @handles(ITERATION, "nested dict")

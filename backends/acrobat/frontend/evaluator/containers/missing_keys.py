@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import method_of
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, lookup
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARY_RULES, lookup
 from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
@@ -78,7 +78,7 @@ def hand_arguments_on(f: Frame, node: ast.Call, callee: Value) -> None:
         case Method(function=function):
             own = function is not None
         case Static(FunctionType() as function):
-            own = lookup(FUNCTIONS, function) is None and all(rule(function) is None for rule in LIBRARIES)
+            own = lookup(FUNCTIONS, function) is None and all(rule(function) is None for rule in LIBRARY_RULES)
         case Static(value):
             own = not isinstance(value, (type, BuiltinFunctionType)) and method_of(value, "__call__") is not None
         case _:

@@ -45,7 +45,9 @@ from backends.acrobat.frontend.types import UNKNOWN, container_of_shared, is_sha
 from backends.acrobat.frontend.values import Dyn, Static, Value
 from backends.acrobat.library import results
 
-LIBRARIES = frozenset({"torch", "F", "nn", "functional", "math", "itertools", "np", "numpy", "random", "functools", "operator"})
+KEEP_NO_ARGUMENTS = frozenset(
+    {"torch", "F", "nn", "functional", "math", "itertools", "np", "numpy", "random", "functools", "operator"}
+)
 """Names of modules whose functions keep none of their arguments."""
 
 
@@ -137,7 +139,7 @@ def _keeps_nothing(function: ast.expr) -> bool:
         case ast.Name(name):
             return hasattr(builtins, name)
         case ast.Attribute():
-            return root_of(function) in LIBRARIES
+            return root_of(function) in KEEP_NO_ARGUMENTS
     return False
 
 

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.objects.enumerations import member
 from backends.acrobat.frontend.evaluator.objects.instantiation import has_no_init, instantiate
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
-from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, LIBRARIES, handles, lookup
+from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, LIBRARY_RULES, handles, lookup
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import is_number, is_string, known, type_of
 from backends.acrobat.frontend.refusals import home_of, of_home, of_numpy, refusal
@@ -76,7 +76,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return made_derived(f, node, value, args, kwargs, hint)
     if (outside := of_home(ast.unparse(getattr(node, "func", node)), value)) is not None:
         return f.problem(node, *outside)
-    for find in LIBRARIES:
+    for find in LIBRARY_RULES:
         if (of_library := find(value)) is not None:
             return of_library(f, node, args, kwargs, hint)
     if isinstance(value, EnumType) and len(args) == 1 and not kwargs:

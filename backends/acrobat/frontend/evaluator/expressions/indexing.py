@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
-from backends.acrobat.frontend.evaluator.objects.constants import alike
+from backends.acrobat.frontend.evaluator.objects.constants import may_equal
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.formatting import as_one
 from backends.acrobat.frontend.evaluator.scalars.strings import letters
@@ -186,7 +186,7 @@ def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
         entries = known(each)[1]
         if not isinstance(entries, dict) or is_unknown(key):
             return subscript(f, node, each, at)
-        if not any(k == name if is_known else alike(key, k) for k in entries):  # of this one, not of the others
+        if not any(k == name if is_known else may_equal(key, k) for k in entries):  # of this one, not of the others
             return fail(f, f"KeyError: {name!r}" if is_known else "KeyError")
         return subscript(f, node, each, at)
 

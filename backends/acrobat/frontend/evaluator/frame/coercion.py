@@ -67,7 +67,7 @@ class CoercingFrame(CoveringFrame):
             case Dyn(n.Var(type=NeverT()) as atom):
                 return replace(atom, type=INT)
             case Dyn(atom):
-                return self.builder.now(atom)
+                return self.builder.current(atom)
             case Static(bool() as v):
                 return n.Lit(v, BOOL, span=self.span)
             case Static(int() as v):

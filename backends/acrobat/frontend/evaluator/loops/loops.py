@@ -80,11 +80,11 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
             going = truth(f, test) if done is None else choose(f, s, Dyn(done), lambda: Static(False), lambda: truth(f, test))
             cond = b.finish(f.try_atom(going, test))
 
-        def again() -> Value:
+        def next_round() -> Value:
             enter()
             return opened_by_test(f, s, lambda: _round(f, s, None, scope, loop_names, quits), lambda: unchanged)
 
-        expression = n.Loop(all_vars, all_inits, cond, _body(f, body_type, again), body_type, span=f.span)
+        expression = n.Loop(all_vars, all_inits, cond, _body(f, body_type, next_round), body_type, span=f.span)
     _note_lost(f, s)
     _bind_last_values(f, s, loop_names, f.bind(expression, "loop").atom)
 

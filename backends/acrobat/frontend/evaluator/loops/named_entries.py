@@ -53,7 +53,7 @@ def named_entries(f: Frame, node: ast.DictComp) -> Value | None:
     whole = f.borrowed(owner)
     assert isinstance(whole, Dyn)
     seen_inside(f, owner)
-    made = _Made(f, node, target, ifs)
+    made = _MadeDictionaries(f, node, target, ifs)
     with f.branch() as b:
         for name in assigned([target]):
             f.env.pop(name, None)
@@ -66,8 +66,8 @@ def named_entries(f: Frame, node: ast.DictComp) -> Value | None:
     return result
 
 
-class _Made:
-    """The dictionaries that a comprehension may make, `number` so far."""
+class _MadeDictionaries:
+    """The dictionaries that a comprehension may make, one for each set of keys; `number` counts those made so far."""
 
     def __init__(self, f: Frame, node: ast.DictComp, target: ast.expr, ifs: list[ast.expr]) -> None:
         self.f, self.node, self.target = f, node, target
@@ -91,10 +91,10 @@ class _Made:
         (name, value), *rest = entries
         assign(f, self.target, TupleV((Static(name), value)))
 
-        def kept() -> Value:
+        def with_entry() -> Value:
             key, item = known(f.expression(self.node.key))[1], f.expression(self.node.value)
             if not is_name(key):
                 raise Refused("the keys of this dictionary are names that are known at compile time", "write them out")
             return self.of(rest, before | {key: item})
 
-        return decide(f, self.node, self.test, kept, lambda: self.of(rest, before))
+        return decide(f, self.node, self.test, with_entry, lambda: self.of(rest, before))

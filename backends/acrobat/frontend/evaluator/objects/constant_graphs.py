@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import by_class, class_
 from backends.acrobat.frontend.evaluator.objects.constants import LARGEST, constants
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN, NUMBERED
-from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, held, is_node
+from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES, attributes_or_entries, is_node
 from backends.acrobat.frontend.instances.observed import attributes
 from backends.acrobat.frontend.kinds import as_tuple, is_unknown, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf
@@ -91,7 +91,7 @@ def read_constant(f: Frame, node: ast.AST, owner: Dyn, name: str, default: Value
         return None
     classes = datatypes.cases[owner.type.name]
     objects = {c: datatypes.graphs.of(c) for c in classes}
-    have = [c for c in classes if any(name in held(x) for x in objects[c].values())]
+    have = [c for c in classes if any(name in attributes_or_entries(x) for x in objects[c].values())]
     if not have:
         return None
     columns = {c: {i: _attribute(f, x, name) for i, x in objects[c].items()} for c in have}
@@ -128,7 +128,7 @@ FIELDS_WRITTEN.append(_refuse_to_write)
 
 def _attribute(f: Frame, x: Any, name: str) -> Any:
     """The value of an attribute of a constant object, which is noted: its own, or a number or string of its class."""
-    if name in held(x):
+    if name in attributes_or_entries(x):
         value = getattr(x, name)
     else:
         value = inspect.getattr_static(type(x), name, MISSING)

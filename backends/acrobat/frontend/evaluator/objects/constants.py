@@ -38,7 +38,7 @@ def equal(f: Frame, key: Value, constant: Any) -> Value:
     return f.host("eq", [key, Static(constant if type_of(key) == SYMBOL else int(constant))], BOOL, "same")
 
 
-def alike(key: Value, constant: Any) -> bool:
+def may_equal(key: Value, constant: Any) -> bool:
     """Whether a constant may be equal to a key that is known at run time only: both are strings, members of an Enum, numbers,
     tuples, lists or objects. Of ints that excludes floats with a fraction, and those beyond 64 bits."""
     is_number = isinstance(constant, (int, float))  # also a bool and a member of an IntEnum
@@ -87,7 +87,7 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
     if key == Static(None):
         return Static(True)
     key = f.staged(key) if isinstance(key, OneOf) else key
-    keys = [k for k in keys if alike(key, k)]
+    keys = [k for k in keys if may_equal(key, k)]
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT):
         return f.host("lt", [looked_up(f, key, keys), Static(len(keys))], BOOL, "among")
     result: Value = Static(False)
@@ -124,7 +124,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         if constant not in table:
             return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
-    keys = [k for k in table if alike(key, k)]
+    keys = [k for k in table if may_equal(key, k)]
     values = [Static(table[k]) for k in keys]
     if 1 < len(keys) <= LARGEST and all(type(v.value) is dict for v in values) and not is_unknown(key):
         return OneOf(position(f, node, key, keys), tuple(f.program.wrap(table[k]) for k in keys))
@@ -173,12 +173,12 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
         return f.coerce(Static(keys.index(None)), INT)  # type: ignore[return-value]
     if not isinstance(t := type_of(key), ScalarT) and not is_tuple_type(t) and t != SYMBOL:
         raise Refused(f"a key that is known at run time only is a string, a number or a tuple, not {describe(t)}")
-    if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and all(alike(key, k) for k in keys):
+    if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and all(may_equal(key, k) for k in keys):
         at: Value = looked_up(f, key, keys)
     else:
         at = Static(len(keys))
         for i, constant in reversed(list(enumerate(keys))):
-            same = equal(f, key, constant) if alike(key, constant) else Static(False)
+            same = equal(f, key, constant) if may_equal(key, constant) else Static(False)
             if same != Static(False):
                 at = choose(f, node, same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
@@ -199,7 +199,7 @@ def constant_by_key(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: 
         return unknown()
     key = of_keys(f, node, key, keys)
     if optional(f, key) is None:
-        keys = [k for k in keys if alike(key, k)]
+        keys = [k for k in keys if may_equal(key, k)]
     if not 0 < len(keys) <= LARGEST:
         what = "no key of this kind" if not keys else f"{len(keys)} entries, and {LARGEST} are the most"
         return f.problem(node, f"this dict has {what}", "keep the values in a list, or a buffer")
@@ -236,7 +236,7 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
         return position(f, node, args[0], list(owner), "ValueError: {0!r} is not in the list")
     if name == "count" and len(args) == 1 and isinstance(owner, (tuple, list)):
         total: Value = Static(0)
-        for x in (x for x in owner if alike(args[0], x)):
+        for x in (x for x in owner if may_equal(args[0], x)):
             total = f.host("add", [total, f.host("int", [equal(f, args[0], x)], INT, "found")], INT, "count")
         return total
     if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):

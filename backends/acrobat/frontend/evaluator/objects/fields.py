@@ -165,7 +165,7 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         result = class_attribute(f, node, value, (cls,), name)
         return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if result is None else result
 
-    def got(cls: type) -> Value:
+    def attribute_or_failure(cls: type) -> Value:
         result = arm(cls)
         return fail(f, result.text) if isinstance(result, Absent) else result
 
@@ -183,7 +183,7 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if fields and not contains_unknown(t := f.common(types)):  # lists that were always empty in the sample
         for c in fields:
             datatypes.widen(c, name, t)
-    return among(f, node, which, [functools.partial(got, c) for c in classes])
+    return among(f, node, which, [functools.partial(attribute_or_failure, c) for c in classes])
 
 
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str, alike: Sequence[type] = ()) -> Value:

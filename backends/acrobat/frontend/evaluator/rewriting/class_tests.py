@@ -115,16 +115,16 @@ def _test(
 def _classes(written: ast.expr, namespace: Mapping[str, Any]) -> ast.expr | None:
     """A constant for the class, or the tuple of classes, that an expression of names stands for; None for what is neither."""
 
-    def meant(x: ast.expr) -> Any:
+    def resolved(x: ast.expr) -> Any:
         match x:
             case ast.Name(name):
                 return namespace.get(name, getattr(builtins, name, None))
             case ast.Attribute(owner, name):
-                return getattr(meant(owner), name, None)
+                return getattr(resolved(owner), name, None)
             case ast.Tuple(items):
-                return tuple(map(meant, items))
+                return tuple(map(resolved, items))
         return None
 
-    found = meant(written)
+    found = resolved(written)
     of_classes = isinstance(found, type) or isinstance(found, tuple) and found and all(isinstance(c, type) for c in found)
     return ast.copy_location(ast.Constant(found), written) if of_classes else None

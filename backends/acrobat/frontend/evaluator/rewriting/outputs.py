@@ -134,7 +134,7 @@ def _of_source(function: Any) -> bool:
     """Whether a function is one of the model's source."""
     return (
         isinstance(function, types.FunctionType)
-        and not function.__module__.startswith(LIBRARIES)
+        and not function.__module__.startswith(CHANGE_NO_ARGUMENTS)
         and function.__code__.co_filename.endswith(".py")
     )
 
@@ -263,5 +263,5 @@ class Changing(dict[Any, tuple[str, ...]]):
         return list(dict.fromkeys(type(m) for m in modules if m is not None))
 
 
-LIBRARIES = ("torch", "collections", "enum", "typing", "dataclasses", "abc")
+CHANGE_NO_ARGUMENTS = ("torch", "collections", "enum", "typing", "dataclasses", "abc")
 """Modules whose functions change nothing that a model gives them."""

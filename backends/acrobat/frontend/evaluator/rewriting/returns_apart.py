@@ -31,7 +31,7 @@ ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 def with_returns_apart(definition: ast.FunctionDef) -> ast.FunctionDef:
     """The function with its choices of results as statements. The same object if there are none that have such a number."""
     returned = {x for s in own_nodes_of(definition) if isinstance(s, ast.Return) for x in _names_of_parts(s.value)}
-    apart = _Apart(returned)
+    apart = _SplitChoices(returned)
     changed = deepcopy(definition)
     changed.body = apart.body(changed.body)
     return changed if apart.found else definition
@@ -61,8 +61,9 @@ def is_number(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
-class _Apart(ast.NodeTransformer):
-    """Writes the choices of a function as statements; `returned` are the names that are parts of what it returns."""
+class _SplitChoices(ast.NodeTransformer):
+    """Writes conditional expressions that choose what a function returns as `if` statements, and moves a `return` that follows
+    one into both arms. `returned`: the names that are parts of what the function returns."""
 
     def __init__(self, returned: set[str]) -> None:
         self.returned = returned

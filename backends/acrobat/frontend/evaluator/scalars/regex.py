@@ -19,7 +19,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARIES, handles
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARY_RULES, handles
 from backends.acrobat.frontend.kinds import is_string, known, nothing_known, type_or_none
 from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Held, Static, Value, unknown
@@ -176,7 +176,7 @@ def _method(
 
     match name:
         case "findall":
-            return call(regex.found, text, string, start, groups)
+            return call(regex.find_all, text, string, start, groups)
         case "finditer":
             return Held("iterator", call(regex.matches, text, string, start, names, cls))
         case "split":
@@ -188,4 +188,4 @@ def _method(
     return call(regex.matched, text, Static(name), string, start, names, cls)
 
 
-LIBRARIES.append(_of_re)
+LIBRARY_RULES.append(_of_re)

@@ -261,13 +261,13 @@ def _attempted(
         f,
         s,
         result.raised if isinstance(result.raised, Static) else f.host("eq", [result.raised, Static(1)], BOOL),
-        lambda: was_raised(_there(f, call, result.error, name or "error")),
-        lambda: went_well(_there(f, call, result.value, "result")),
+        lambda: was_raised(_value_on_way(f, call, result.error, name or "error")),
+        lambda: went_well(_value_on_way(f, call, result.value, "result")),
     )
 
 
-def _there(f: Frame, node: ast.expr, value: Value, name: str) -> Value:
-    """A value that only one of the two ways out of a call has, on that way."""
+def _value_on_way(f: Frame, node: ast.expr, value: Value, name: str) -> Value:
+    """A value that only one of the two ways out of a call has (its result, or the error that it raised), read on that way."""
     if value is NOTHING or is_unknown(value):
         return unknown()
     return assigned(f, node, value, name) if is_unassigned(type_or_none(value)) else value

@@ -15,7 +15,7 @@ from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
+from backends.acrobat.frontend.program import AttemptAgain, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.work import TooMuchWork
 from backends.acrobat.ir.instances import read_instance
@@ -30,9 +30,9 @@ MEANS: Sequence[dict[str, Any]] = (
     {"shared": "alike"},
     {"shapes": True},
 )
-"""What a further build may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
+"""What a further attempt may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
 DIVISIONS = 6
-"""The most builds with classes that are divided into versions, each of which joins those that the one before has met."""
+"""The most attempts with classes that are divided into versions, each of which joins those that the one before has met."""
 
 
 def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:
@@ -66,9 +66,9 @@ def build_with_reads(
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it. Where a build ends with problems, another one begins with what it has met; then with
-    classes that are divided into versions, and at last with values that keep their types exactly, at a cost. Where that does
-    not help either, the problems are those from before. Raises CompileError."""
+    """The program and what has built it. Where an attempt ends with problems, another one begins with what it has met; then
+    with classes that are divided into versions, and at last with values that keep their types exactly, at a cost. Where that
+    does not help either, the problems are those from before. Raises CompileError."""
     division, met, endless = Division(), set[frozenset[str]](), set[Any]()
     try:
         return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
@@ -102,10 +102,10 @@ def _built_with(
     observed: bool = False,
 ) -> tuple[ProgramBuilder, Program]:
     """The program and what has built it, which begins with what `joined` says. `observed`: whether the type of an instance is
-    that of the sample whatever `forward` says, as it is in a further build where instances of the sample are not of that type.
-    Where a build ends with problems, another one begins with what it has met: classes that stand in one place are a union,
-    types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are added
-    to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
+    that of the sample whatever `forward` says, as it is in a further attempt where instances of the sample are not of that
+    type. Where an attempt ends with problems, another one begins with what it has met: classes that stand in one place are a
+    union, types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are
+    added to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
     `joined`."""
     closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
@@ -118,7 +118,7 @@ def _built_with(
                 with suppress(CompileError):  # else the program takes those instances that are of the type
                     return _built_with(module, hint, sample, begun_with, met, observed=True)
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
-        except BuildAgain:
+        except AttemptAgain:
             continue
         except TooMuchWork:
             raise

@@ -37,10 +37,10 @@ ROUNDS = 12
 two or three. A type that the last round still changes is an error that names it."""
 
 
-class BuildAgain(Exception):
-    """A build has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are walked
-    over or have lists and other values at one key, of which it did not know: values have other types for them, so that the next
-    build begins with what was found."""
+class AttemptAgain(Exception):
+    """An attempt has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are
+    walked over or have lists and other values at one key, of which it did not know: values have other types for them, so that
+    the next attempt begins with what was found."""
 
 
 class ProgramBuilder(DiagnosedFunctions):
@@ -182,7 +182,7 @@ class ProgramBuilder(DiagnosedFunctions):
             except (Refused, Mismatch, AnnotationError) as error:  # of what belongs to no statement or expression
                 self.problem(Problem(entry.span, str(error), error.advice))
             if self.datatypes.found_for_next_attempt != begun_with:
-                raise BuildAgain
+                raise AttemptAgain
             # A function may be called for lists of several types in each round: what counts is what a round leaves.
             self.changed |= self.grown != grown
             self.changed |= self.seen_whole_now != self.seen_whole or self.returned_now != self.returned

@@ -67,9 +67,9 @@ has several holds an int beside them."""
 
 
 Role = Literal["Optional", "Unassigned", "Either", "Met", "Result", "Numbers", "SharedList", "Constant_dict"]
-"""What a union that the compiler adds is for: a value or None, a name that has a value on some paths only,
-a name that is a list on one path and a tensor on another, values of several of Python's types that an earlier build has met in
-one place, parts of results, ints beside floats, lists, sets or dictionaries that several names refer to while they are changed
+"""What a union that the compiler adds is for: a value or None, a name that has a value on some paths only, a name that is a
+list on one path and a tensor on another, values of several of Python's types that an earlier attempt has met in one place,
+parts of results, ints beside floats, lists, sets or dictionaries that several names refer to while they are changed
 (`shared_lists`), and constant dictionaries that lead to each other (`constant_dicts`). Its name begins with that word."""
 
 
@@ -102,7 +102,7 @@ def is_unassigned(type: Any) -> bool:
 
 
 def has_met(type: Any) -> bool:
-    """Whether tuples or lists of a type have values in them of several of Python's types that an earlier build has met."""
+    """Whether tuples or lists of a type have values in them of several of Python's types that an earlier attempt has met."""
     match type:
         case TupleT(items):
             return any(has_met(t) or has_role(t, "Met") for t in items)

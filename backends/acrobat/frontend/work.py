@@ -17,7 +17,7 @@ MOST = 30_000
 
 
 class TooMuchWork(CompileError):
-    """A model of which one round of compiling would compile more than `MOST` statements. No further build is tried."""
+    """A model of which one round of compiling would compile more than `MOST` statements. No further attempt is tried."""
 
 
 class Effort:

@@ -81,8 +81,8 @@ class _RaisesAsReturns(ast.NodeTransformer):
         name = hidden("error")
         error = ast.copy_location(ast.Name(name, ast.Load()), s)
         handler = ast.ExceptHandler(ast.copy_location(CompiledNode(Static(self.caught)), s), name, [_as_return(s, error)])
-        attempt = ast.Try([found[0]], [ast.copy_location(handler, s)], [], [])
-        return [ast.copy_location(attempt, s), *_each(found[1], self._calls)]
+        tried = ast.Try([found[0]], [ast.copy_location(handler, s)], [], [])
+        return [ast.copy_location(tried, s), *_each(found[1], self._calls)]
 
 
 class _TriesApart(ast.NodeTransformer):

@@ -258,7 +258,7 @@ class Functions:
     def version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
         """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
         for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already, also in
-        a build before."""
+        an attempt before."""
         constants = [fixed(v) for v in values]
         if function in self.endless or not any(map(has_fixed, constants)):
             return None

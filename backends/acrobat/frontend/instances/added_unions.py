@@ -107,7 +107,7 @@ class AddedUnions:
         return dict(sorted(found.items()))
 
     def may_differ(self, shapes: Set[str]) -> bool:
-        """Whether tensors of these shapes keep them in one place, as an earlier build has found that they need to."""
+        """Whether tensors of these shapes keep them in one place, as an earlier attempt has found that they need to."""
         return False
 
     def tree(self, node: Any, type_of: Callable[[DataT], Any]) -> DataT:

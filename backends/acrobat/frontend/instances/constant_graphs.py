@@ -140,7 +140,7 @@ class ConstantGraphs:
 
     def is_argument(self, function: Any, x: Any, most: int) -> bool:
         """Whether a function takes constant objects as numbers, as it does after it was called for more than `most` of them."""
-        place = function.__code__.co_filename, function.__code__.co_firstlineno, function.__qualname__  # one in each build
+        place = function.__code__.co_filename, function.__code__.co_firstlineno, function.__qualname__  # one in each attempt
         called = self._called_for.setdefault(place, {})
         called[id(x)] = x
         self.version += len(called) == most + 1 and place not in self._takes_numbers

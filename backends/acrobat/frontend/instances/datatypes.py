@@ -29,7 +29,7 @@ class Datatypes(Unions):
     """The unions of classes and the optionals of one program. Types of fields are refined in each round of compiling."""
 
     def __init__(self, root: nn.Module, joined: JoinedClasses | None = None) -> None:
-        """`root` is the model; `joined` says what earlier builds have met in one place."""
+        """`root` is the model; `joined` says what earlier attempts have met in one place."""
         super().__init__(root, joined)
         self.met = MetTypes(self._joined, self)
         self._sample: tuple[Sequence[Any], Observer] | None = None
@@ -101,7 +101,7 @@ class Datatypes(Unions):
 
     def is_float_in_python(self) -> bool:
         """Whether a float of the program is one in Python too, and not an int in some instances; that the program asks for this
-        is noted. Where it may be an int the next build tells the two apart."""
+        is noted. Where it may be an int the next attempt tells the two apart."""
         self.asked_for_ints = True
         if self.ints_as_floats:
             self.met.mixtures.append(frozenset(("float", "int")))
@@ -109,7 +109,7 @@ class Datatypes(Unions):
 
     def is_tensor_in_python(self) -> bool:
         """Whether a tensor of the program is one in Python too, and not a number in some instances; that the program asks for
-        this is noted. Where it may be a number the next build tells the two apart."""
+        this is noted. Where it may be a number the next attempt tells the two apart."""
         self.asked_for_tensors = True
         if self.numbers_as_tensors:
             self.met.mixtures += [frozenset(("float", "tensor")), frozenset(("int", "tensor"))]
@@ -139,7 +139,7 @@ class Datatypes(Unions):
         if cls in self._joined.referenced or self.graphs.is_stand_in(cls):
             return
         if cls in self.made or issubclass(cls, RecordOf):
-            self.met.note_changed_elsewhere(self.of_class[cls])  # of a number the next build knows
+            self.met.note_changed_elsewhere(self.of_class[cls])  # of a number the next attempt knows
         if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
         self._number(cls)

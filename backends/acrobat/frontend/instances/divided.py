@@ -3,7 +3,7 @@
     words, numbers = Stack(), Stack()           # a stack of tensors, a stack of ints
     reader, writer = Memory(self.small), Memory(self.large)
 
-An attribute has one type in all objects of a class. Where a build ends with problems in a class whose objects are made in
+An attribute has one type in all objects of a class. Where an attempt ends with problems in a class whose objects are made in
 several places, or with several modules or sizes, the next one has a version of the class for each of these. Versions that are
 met in one place become one version again. A version is a subclass with nothing of its own: methods are found, and classes asked
 for, as they are of the class.

@@ -2,7 +2,7 @@
 
 An extent in which they differ counts as one that varies, for which one program does. But what varies is broadcast in a few
 places only (`tensors/lifting.py`). So where such a tensor meets a fixed extent, or where no extent that varies covers the
-shapes, the next build has a mixed union of them there, in which a shape is a type of its own (`choices/each_type.py`).
+shapes, the next attempt has a mixed union of them there, in which a shape is a type of its own (`choices/each_type.py`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Classes whose objects the model makes and has in one place: `tree = Leaf(word)` on one path, `tree = Node(label, [tree])` on
 another.
 
-Nothing in the source needs to say that such classes are a union. A build that ends with problems tells which classes it has met
-in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples or lists
-of such are the leaves of trees (`made_trees`). And values of different types of Python's, as the string or the object that a
-grammar's rule gives, are one mixed union.
-"""
+Nothing in the source needs to say that such classes are a union. An attempt that ends with problems tells which classes it has
+met in one place, and the next one begins with their union. Likewise numbers or strings that stand in the place of tuples or
+lists of such are the leaves of trees (`made_trees`). And values of different types of Python's, as the string or the object
+that a grammar's rule gives, are one mixed union."""
 
 from __future__ import annotations
 
@@ -70,8 +69,8 @@ class JoinedClasses:
         return self if trees == [*self.trees] else replace(known, trees=tuple(trees))
 
     def knows_more(self, leaf: Any, node: Any) -> bool:
-        """Whether a tuple or list, of whose elements the type `node` says nothing, is one of which an earlier build knew more,
-        where it stands beside a leaf."""
+        """Whether a tuple or list, of whose elements the type `node` says nothing, is one of which an earlier attempt knew
+        more, where it stands beside a leaf."""
         return is_guess(node) and (leaf, word_of_type(node)) in self.guesses
 
     def with_mixtures(self, mixtures: Collection[frozenset[str]]) -> JoinedClasses:

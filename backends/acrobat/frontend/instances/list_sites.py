@@ -11,10 +11,10 @@ from backends.acrobat.frontend.instances.shared import NO_ELEMENTS, Noted, Share
 
 
 class ListSites:
-    """The places of the source that make lists, as one build meets them."""
+    """The places of the source that make lists, as one attempt meets them."""
 
     def __init__(self, shared: Sequence[SharedGroup]) -> None:
-        """`shared` are the places whose lists are shared ones in this build."""
+        """`shared` are the places whose lists are shared ones in this attempt."""
         self._shared = shared
         self.types: dict[Site, Any] = {}  # place -> the type of the lists, sets and dictionaries made there
         self.in_attributes: dict[str, set[Site]] = {}  # attribute -> the places that make what attributes of this name get

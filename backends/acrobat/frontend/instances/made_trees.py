@@ -4,15 +4,14 @@
     return (self.tree(i, k), self.tree(k, j))           a recursion does, and ends with `return i`
     children = [(label, children)]                      each round goes around what the round before has made
 
-A build that ends with problems tells which leaf and which tuple or list were met in one place. Where parts of these are not
+An attempt that ends with problems tells which leaf and which tuple or list were met in one place. Where parts of these are not
 known, they are what the recursion itself gives: trees. Else trees stand wherever there are leaves of that type.
 
     return (label, word)                                a string, or a list of unknown elements, beside a number:
     return (label, [self.tree(part) for part in parts])
 
-That the elements are trees is a guess. The build that begins with it meets a list of numbers beside such trees, which tells the
-one after that what the elements are.
-"""
+That the elements are trees is a guess. The attempt that begins with it meets a list of numbers beside such trees, which tells
+the one after that what the elements are."""
 
 from __future__ import annotations
 

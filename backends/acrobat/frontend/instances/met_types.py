@@ -1,4 +1,4 @@
-"""What a round of compiling has met in one place, though it has no common type, and how the next build begins with it."""
+"""What a round of compiling has met in one place, though it has no common type, and how the next attempt begins with it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from backends.acrobat.frontend.types import word_of_type
 
 
 class MetTypes:
-    """Types of values that were met in one place in one build."""
+    """Types of values that were met in one place in one attempt."""
 
     def __init__(self, joined: JoinedClasses, unions: Unions) -> None:
-        """`joined` is what the build began with; `unions` are those of its classes."""
+        """`joined` is what the attempt began with; `unions` are those of its classes."""
         self._joined = joined
         self._unions = unions
         self.shapes = FixedShapes()
         self.lists = ListSites(joined.shared)
         self._met_unions: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
-        self._wrong: set[Guess] = set()  # likewise those of which more was found than what this build began with
+        self._wrong: set[Guess] = set()  # likewise those of which more was found than what this attempt began with
         self._asks = False
         self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
@@ -78,7 +78,7 @@ class MetTypes:
 
     def note_changed_elsewhere(self, union: str) -> None:
         """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
-        of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next build
+        of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next attempt
         (`evaluator/objects/referenced.py`)."""
         classes = self._unions.cases.get(union, ())
         if self._unions.is_only_made(union) and all(map(_may_be_referenced, classes)):

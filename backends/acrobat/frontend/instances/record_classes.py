@@ -47,8 +47,8 @@ def _record_class(keys: tuple[str, ...], lists: frozenset[str] = frozenset()) ->
 class Records:
     """The record classes of one program: one for each set of keys. Results have the keys in the order of the first dictionary
     with that set, which is one of the sample if there is such a dictionary, else the first that is compiled. Where a key has a
-    list in some dictionaries and a tensor or number in others (`d["x"] = torch.stack(d["x"])`), which a build finds out, there
-    is one class for each of these from the next build on."""
+    list in some dictionaries and a tensor or number in others (`d["x"] = torch.stack(d["x"])`), which an attempt finds out,
+    there is one class for each of these from the next attempt on."""
 
     def __init__(self) -> None:
         self._classes: dict[frozenset[str], type] = {}

@@ -57,7 +57,8 @@ class SampleTypes(AddedUnions):
 
     @property
     def tells_numbers_apart(self) -> bool:
-        """Whether ints and floats in one place keep their types: an earlier build has found that the program asks for them."""
+        """Whether ints and floats in one place keep their types: an earlier attempt has found that the program asks for
+        them."""
         return False
 
     def note_int_as_float(self) -> None:

@@ -1,7 +1,7 @@
 """Which lists, sets and dictionaries of the source are shared ones (`evaluator/containers/shared_lists.py`), and their classes.
 
-A build that was refused tells the types of lists that it has met under several names while they were changed. All places of the
-source that make lists of such a type are one *group* for the next build, and the lists that they make are of one class.
+An attempt that was refused tells the types of lists that it has met under several names while they were changed. All places of
+the source that make lists of such a type are one *group* for the next attempt, and the lists that they make are of one class.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Noted: TypeAlias = tuple[Any, frozenset[Site]]
 
 
 Choice: TypeAlias = Literal["named", "typed", "alike"]
-"""Which places a build takes for those of a list that it has met under several names: those by which the source names it, those
-that make lists of its type, or these and those that make lists of which the elements' type is not known."""
+"""Which places an attempt takes for those of a list that it has met under several names: those by which the source names it,
+those that make lists of its type, or these and those that make lists of which the elements' type is not known."""
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ from backends.acrobat.frontend.types import MADE_NAMES, UNKNOWN, union_name, wor
 
 
 class Unions(WrittenTypes, ABC):
-    """The unions of one program's classes. A build that was refused has found some of them, with which the next one begins."""
+    """The unions of one program's classes. An attempt that was refused has found some of them, with which the next one
+    begins."""
 
     def __init__(self, root: nn.Module, joined: JoinedClasses | None = None) -> None:
-        """`root` is the model; `joined` says what earlier builds have met in one place."""
+        """`root` is the model; `joined` says what earlier attempts have met in one place."""
         super().__init__(root)
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
@@ -69,7 +70,7 @@ class Unions(WrittenTypes, ABC):
     # ---- registering
 
     def _enter_joined(self) -> None:
-        """Enter the unions that earlier builds have found."""
+        """Enter the unions that earlier attempts have found."""
         for union in self._joined.unions:
             self._enter(union)
         self._enter_graphs()
@@ -218,10 +219,10 @@ class Unions(WrittenTypes, ABC):
             self.fields |= {(version, x): UNKNOWN for x in names}
         return version, self.of_class[version] if version in self.of_class else self.union_of(version)
 
-    # ---- what earlier builds have met in one place
+    # ---- what earlier attempts have met in one place
 
     def made_trees(self, types: Sequence[Any], none: bool = False) -> list[DataT]:
-        """The trees whose leaves and nodes values of these types may be, if an earlier build has met such in one place; with
+        """The trees whose leaves and nodes values of these types may be, if an earlier attempt has met such in one place; with
         `none` there may be None in place of each of them."""
         if not self._joined.trees or (pair := leaf_and_node(types)) is None:
             return []
@@ -231,12 +232,12 @@ class Unions(WrittenTypes, ABC):
 
     @property
     def has_mixtures(self) -> bool:
-        """Whether an earlier build has met values of several of Python's types in one place."""
+        """Whether an earlier attempt has met values of several of Python's types in one place."""
         return bool(self._joined.mixtures)
 
     @property
     def exact(self) -> bool:
-        """Whether numbers and tensors keep their types where they meet, as earlier builds have met them in one place."""
+        """Whether numbers and tensors keep their types where they meet, as earlier attempts have met them in one place."""
         return self._joined.exact and bool(self._joined.mixtures)
 
     @property
@@ -244,7 +245,7 @@ class Unions(WrittenTypes, ABC):
         return self.exact and self.may_mix({"int", "float"})
 
     def may_mix(self, words: Set[str]) -> bool:
-        """Whether an earlier build has met values of all these of PYTHON_TYPES in one place."""
+        """Whether an earlier attempt has met values of all these of PYTHON_TYPES in one place."""
         plain = without_shape(words)
         if len(plain) < len(words):  # shapes of which `may_differ` has said that they may stand in one place
             ranks = plain.intersection(RANKS)
@@ -290,7 +291,7 @@ class Unions(WrittenTypes, ABC):
         return any(map(self.graphs.is_stand_in, self.cases.get(union, ())))
 
     def given_whole(self, stand_in: type) -> bool:
-        """Have the objects of a class be values of the program with all that is in them, from the next build on, in the place
+        """Have the objects of a class be values of the program with all that is in them, from the next attempt on, in the place
         of numbers. False where that is not possible, as some are inside of themselves."""
         inside = {original(type(y)) for x in self.graphs.of(stand_in).values() for y in reached(x)}
         return stand_in not in self.graphs.circular and not issubclass(stand_in, dict) and self.graphs.take_whole(inside)
@@ -304,7 +305,7 @@ class Unions(WrittenTypes, ABC):
                 self.fields |= {(c, IDENTITY): INT for c in members}
 
     def note_constants_apart(self, unions: Sequence[str]) -> None:
-        """Note that objects of these unions were met in one place. Constant ones stand in one place from the next build on;
+        """Note that objects of these unions were met in one place. Constant ones stand in one place from the next attempt on;
         beside such that the model makes, or the instance has, they are no numbers any more."""
         numbered = [u for u in dict.fromkeys(unions) if self.is_constant(u)]
         classes = [self.graphs.class_behind(self.cases[u][0]) for u in numbered]

@@ -19,7 +19,8 @@ from backends.acrobat.frontend.values import Dyn, Value, unknown
 
 def popped(f: Frame, node: ast.Call, owner: ast.expr, whole: Dyn) -> Value:
     """`owner.pop(name)` or `owner.pop(name, default)` of the dictionary `whole`: its value, which is then another dictionary
-    without that name. Under a key that is known at run time only, it is a list of entries from the next round on."""
+    without that name. Under a key that is known at run time only, it is a list of entries from the next round of compiling
+    on."""
     if not 1 <= len(node.args) <= 2 or node.keywords:
         return f.problem(node, "`pop` of a dictionary takes a key, and a default by position")
     key = f.expression(node.args[0])

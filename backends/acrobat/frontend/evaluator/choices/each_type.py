@@ -95,7 +95,7 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
         if several is None:
             before, f.each_type = f.each_type, True
             try:
-                return _attempt(f, lambda: work([*values]), problems)
+                return _in_isolation(f, lambda: work([*values]), problems)
             finally:
                 f.each_type = before
         is_list = not is_one_of_several(f, several)
@@ -128,15 +128,15 @@ def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callab
 def for_types_that_take(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value]) -> Value:
     """`work(value)` of a mixed value, compiled for each type that it may have, with problems as in `for_each_type`."""
     problems: list[tuple[str, str]] = []
-    result = by_type(f, node, value, lambda _, inner: _attempt(f, lambda: work(inner), problems), apart=True)
+    result = by_type(f, node, value, lambda _, inner: _in_isolation(f, lambda: work(inner), problems), apart=True)
     return f.problem(node, *problems[-1]) if problems and is_never(result) else result
 
 
-def _attempt(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
+def _in_isolation(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
     """`work()`; where that has a problem, which is added to `problems`, the error of an instance."""
     text = advice = ""
     try:
-        with f.attempt() as found:
+        with f.isolated_trial() as found:
             work()
         if found.problem is not None:
             text, advice = found.problem.message, found.problem.advice

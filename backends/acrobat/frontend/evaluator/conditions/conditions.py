@@ -153,7 +153,7 @@ def _shape_asked(node: ast.expr) -> ast.expr | None:
 def _answer(f: Frame, test: ast.expr, path: str, type: Any) -> bool | None:
     """Whether a test holds where the value of the name `path` is of a type; None where that takes more, or it is not taken."""
     try:
-        with f.attempt() as found:
+        with f.isolated_trial() as found:
             f.env[path] = held_in(Dyn(f.var("value", type)))
             is_known, holds = known(truth(f, test))
     except (Refused, Mismatch):

@@ -61,12 +61,12 @@ def in_any_order(f: Frame, node: Comprehension) -> Comprehension:
         bound |= set(names_in(g.target))
     if all(map(operator.is_, generators, written)):
         return node
-    with f.attempt() as attempt:
+    with f.isolated_trial() as trial:
         f.expression(ast.copy_location(ast.ListComp(node.elt, generators), node))
     of_sets = [isinstance(g.iter, AnyOrder) and g.iter.is_set for g in generators]
     if not any(of_sets):
         return node
-    if attempt.changed & set(f.env):
+    if trial.changed & set(f.env):
         raise no_order()  # each element may be computed from what the ones before it have changed
     walked = [new if of_set else old for new, of_set, old in zip(generators, of_sets, written, strict=True)]
     return ast.copy_location(type(node)(node.elt, walked), node)

@@ -54,7 +54,8 @@ def note_in_result(f: Frame, value: Value) -> None:
 
 
 def _note(f: Frame, seen: set[Any]) -> None:
-    """Note places, and types of dictionaries, for the next round. What lacks types is compiled again, with all of them."""
+    """Note places, and types of dictionaries, for the next round of compiling. What lacks types is compiled again, with all of
+    them."""
     lacking = f.trials or f.program.incomplete
     f.program.seen_whole_now |= {x for x in seen - {""} if isinstance(x, str) or not lacking or not contains_unknown(x)}
 

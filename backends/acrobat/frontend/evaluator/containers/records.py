@@ -32,7 +32,7 @@ from backends.acrobat.ir import nodes as n
 @handles(ITEMS_PUT, "object")
 def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     """`d["name"] = value` of a dictionary whose keys are names written in the source. A new name makes another record of it;
-    under a key that is known at run time only it is a list of entries from the next round on."""
+    under a key that is known at run time only it is a list of entries from the next round of compiling on."""
     assert isinstance(whole.type, DataT)
     classes = records_of(f, whole)
     if not classes or len(entries) != 1 or isinstance(entries[0], ast.Slice):
@@ -142,8 +142,8 @@ def _with_entries(f: Frame, node: ast.AST, value: Value, work: Callable[[dict[st
 
 def walked(f: Frame, node: ast.AST, whole: Dyn, what: str = "keys") -> Value:
     """The "items", "keys" or "values" of a dictionary whose keys are names. Where its values are of one type, it is a list of
-    entries from the next round on; where they are of several, they are a tuple, and loops over it are unrolled. Raises
-    Refused."""
+    entries from the next round of compiling on; where they are of several, they are a tuple, and loops over it are unrolled.
+    Raises Refused."""
     classes = records_of(f, whole)
     types = [f.program.datatypes.field_type(c, x) for c in classes for x in f.program.datatypes.record_fields(c)]
     if len(classes) == 1:
@@ -202,8 +202,8 @@ def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
 
 
 def as_dict(f: Frame, *classes: type) -> Value:
-    """Have dictionaries with one of these sets of keys be lists of entries from the next round on, in the order that Python has
-    them in."""
+    """Have dictionaries with one of these sets of keys be lists of entries from the next round of compiling on, in the order
+    that Python has them in."""
     for cls in classes:
         f.program.datatypes.note_walked(cls)
     f.program.incomplete = True

@@ -4,12 +4,12 @@
     rows.append(row)     row and rows[0] are one list
     row.append(x)
 
-A list of the program is a value, so a changed one is another list under each of its names (`ownership`). Where a build was
+A list of the program is a value, so a changed one is another list under each of its names (`ownership`). Where an attempt was
 refused for want of this, the next one has such lists as *shared* ones: objects of one attribute, `items`, that are referred to
 by numbers (`referenced`). All expressions of the source that make lists of that type make shared ones then, where something may
 keep them. Whatever reads one reads its items: `nones.opened` gives these, and `mutation.place` has them as the place that a
 change gives new items. Nothing else ever refers to the items, so any change of them is right, but for changes of the lists that
-are inside of them: those are shared lists themselves from the next build on.
+are inside of them: those are shared lists themselves from the next attempt on.
 
 A shared list is no list where it is kept, in a variable, an attribute, a result or an argument. Nothing makes one of a list
 that the source did not make there, so that a list of the instance is never copied by it.
@@ -55,7 +55,7 @@ KEEP_NO_ARGUMENTS = frozenset(
 
 
 def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
-    """What an expression gives that makes a list, set or dictionary: a shared one where an earlier build has found so."""
+    """What an expression gives that makes a list, set or dictionary: a shared one where an earlier attempt has found so."""
     if isinstance(node, ast.Call) and f.program.datatypes.has_shared:
         _refuse_kept_view(f, node)
     if kind(value) not in ("list", "set", "dict") or f.definition is None or not makes(node):

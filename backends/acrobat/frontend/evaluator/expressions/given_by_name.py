@@ -115,6 +115,6 @@ def _entries(f: Frame, value: Value) -> dict[str, Value]:
             classes = f.program.datatypes.cases.get(name, ())
             if len(classes) == 1 and issubclass(classes[0], RecordOf):
                 return {x: field(f, ast.Pass(), value, x) for x in f.program.datatypes.record_fields(classes[0])}
-    f.program.datatypes.met.given_by_name |= kind(value) == "dict"  # the next build knows the names that the sample shows
+    f.program.datatypes.met.given_by_name |= kind(value) == "dict"  # the next attempt knows the names that the sample shows
     advice = "name the arguments: `f(x, k=options.get('k', 1))`" if kind(value) == "dict" else ""
     raise Refused("`**` takes a dictionary whose keys are names written in the source", advice)

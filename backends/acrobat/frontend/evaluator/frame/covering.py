@@ -95,7 +95,7 @@ class CoveringFrame(FrameState):
         return joined
 
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
-        """The mixed union of values of these types, if an earlier build has met such in one place; else None."""
+        """The mixed union of values of these types, if an earlier attempt has met such in one place; else None."""
         if any(contains_held(t) == "iterator" for t in types):
             return None  # a use of it would exhaust it in one case and not in the other
         by_word = self.program.datatypes.by_word(types)

@@ -54,7 +54,7 @@ class Turns:
 
 
 @dataclass
-class Attempt:
+class IsolatedTrial:
     """What a trial has shown: its first problem, and the names of which it has changed a list, object or tensor in place."""
 
     problem: Problem | None = None
@@ -189,12 +189,12 @@ class FrameState:
                 around |= inside
 
     @contextmanager
-    def attempt(self, gives_up: bool = False) -> Iterator[Attempt]:
-        """A trial whose problems and changes are nothing to the code around it; `Attempt` has both when it has ended. If it
-        `gives_up`, nothing more of it is compiled after the first problem."""
+    def isolated_trial(self, gives_up: bool = False) -> Iterator[IsolatedTrial]:
+        """A trial whose problems and changes are nothing to the code around it; `IsolatedTrial` has both when it has ended. If
+        it `gives_up`, nothing more of it is compiled after the first problem."""
         before = self.cause, self.gives_up
         self.cause, self.gives_up = None, self.gives_up or gives_up
-        found = Attempt()
+        found = IsolatedTrial()
         try:
             with self.changes(counted=False) as found.changed, self.trial():
                 yield found

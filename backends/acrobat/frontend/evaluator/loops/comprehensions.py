@@ -130,10 +130,10 @@ def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.e
     name = hint_of(target)
     if not 0 < count <= UNROLLED or not mentions(node.elt, name):
         return False
-    with f.attempt() as attempt:
+    with f.isolated_trial() as trial:
         assign(f, target, Dyn(f.var(name, INT)))
         f.expression(node.elt)
-    return attempt.problem is not None
+    return trial.problem is not None
 
 
 def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:

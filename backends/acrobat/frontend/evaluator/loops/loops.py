@@ -252,4 +252,4 @@ def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
             t = (types or {}).get(name, type_or_none(f.env[name]))
             owned = claims(name) & f.owned
             f.rebind(name, unknown() if t is None or t is NONE else guess(t))
-            f.owned |= owned  # a later round, which knows the types, finds out whether the loop ends that
+            f.owned |= owned  # a later round of compiling knows the types, and finds out whether the loop ends that

@@ -78,7 +78,7 @@ class _MadeDictionaries:
     def of(self, entries: list[tuple[str, Value]], made: dict[str, Value] | None = None) -> Value:
         """The dictionary with the entries `made`, and those that are made of further `entries`. Raises Refused."""
         f, before = self.f, made or {}
-        if any(nothing_known(v) for _, v in entries):  # of a dictionary that a later round makes
+        if any(nothing_known(v) for _, v in entries):  # of a dictionary that a later round of compiling makes
             f.program.incomplete = True
             return unknown()
         if not entries:

@@ -129,13 +129,13 @@ def _from_start(f: Frame, s: ast.For, elements: Value) -> Value:
 def _after_round(f: Frame, s: ast.For, item: Value) -> tuple[Ways, set[str]] | None:
     """The names at the ends of one round, and those that it has changed in place; None where it cannot be compiled yet."""
     ways = Ways()
-    with f.attempt() as attempt:
+    with f.isolated_trial() as trial:
         assign(f, s.target, item)
         trial_round(f, s, ways, {}, {})
-    if (failed := attempt.problem) is not None:  # told where the loop itself is compiled, or again here
+    if (failed := trial.problem) is not None:  # told where the loop itself is compiled, or again here
         f.problem(failed.span, failed.message, failed.advice)
         return None
-    return ways, attempt.changed
+    return ways, trial.changed
 
 
 def _changes_are_unseen(f: Frame, s: ast.For, found: Changes) -> bool:

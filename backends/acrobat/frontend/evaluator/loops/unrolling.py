@@ -240,12 +240,12 @@ def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> d
     these `types`; None where the body cannot be compiled so."""
     assert isinstance(s.target, ast.Name)
     ways = Ways()
-    with f.attempt(gives_up=True) as attempt:
+    with f.isolated_trial(gives_up=True) as trial:
         assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
         for x, t in types.items():
             f.rebind(x, held_in(Dyn(f.var(x, t))))
         trial_round(f, s, ways, {}, {})
-    if attempt.problem:
+    if trial.problem:
         return None
     try:
         return {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}

@@ -9,7 +9,7 @@ of the instance (`kept`, `functions/carried.py`):
     class Node: word, children          objects_of_Node = [(3, []), (5, []), (8, [0, 1])]
     node.children[0].word               objects_of_Node[objects_of_Node[node][1][0]][0]
 
-Which classes these are an earlier build has found, which was refused for want of it (`MetTypes.note_changed_elsewhere`). The
+Which classes these are an earlier attempt has found, which was refused for want of it (`MetTypes.note_changed_elsewhere`). The
 claims of `ownership` on the list say what they say of a variable: with `spine` nothing but the attributes refers to lists in
 them, which alone allows `node.children.append(x)`.
 """

@@ -106,7 +106,7 @@ def holds_parts(f: Frame, value: Any) -> bool:
 
 
 def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None:
-    """Note that a list, set or dictionary of a type `t` is changed while other names may refer to it. The next build may have
+    """Note that a list, set or dictionary of a type `t` is changed while other names may refer to it. The next attempt may have
     such lists as shared ones (`shared_lists`): those that `written` may be, if the source tells which these are."""
     if not isinstance(t, ListT) or t.rows is not None or t.container in ("tuple", "iterator"):
         return

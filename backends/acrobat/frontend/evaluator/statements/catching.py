@@ -62,7 +62,7 @@ def _try(f: Frame, s: ast.Try) -> None:
             f.straight(s.body)
         f.straight(s.orelse)
         return
-    merging(f, s, lambda arm: _attempted(f, s, call, cls, lambda: arm(s.orelse), lambda: arm(s.handlers[0].body)))
+    merging(f, s, lambda arm: _tried(f, s, call, cls, lambda: arm(s.orelse), lambda: arm(s.handlers[0].body)))
 
 
 @handles(LEAVING, ast.Try)
@@ -83,8 +83,8 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
         return f.value_of([*handler.body, *rest], exits)
 
     if isinstance(first, ast.Return):
-        return _attempted(f, s, call, cls, lambda: unknown(), caught, lambda value: exits.returns(first, value))
-    return _attempted(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
+        return _tried(f, s, call, cls, lambda: unknown(), caught, lambda value: exits.returns(first, value))
+    return _tried(f, s, call, cls, lambda: f.value_of([*s.orelse, *rest], exits), caught)
 
 
 # ---- what a `try` itself raises
@@ -96,17 +96,17 @@ class RaisedHere(ast.Raise):
     is_read: bool
 
 
-def _raising(f: Frame, s: Any, attempt: ast.Try, cls: type) -> Any:
-    """A statement in the `try` `attempt`, with a `RaisedHere` in place of each `raise` of an exception of the class `cls` that
+def _raising(f: Frame, s: Any, tried: ast.Try, cls: type) -> Any:
+    """A statement in the `try` `tried`, with a `RaisedHere` in place of each `raise` of an exception of the class `cls` that
     stands in no loop and no other `try`."""
     match s:
         case ast.Raise(written) if written is not None and _raises(f, written, cls):
             raised = ast.copy_location(RaisedHere(s.exc, s.cause), s)
-            raised.is_read = attempt.handlers[0].name in names_in(attempt.handlers[0].body)
+            raised.is_read = tried.handlers[0].name in names_in(tried.handlers[0].body)
             return raised
         case ast.If() | ast.With() | ast.Match() | ast.match_case():
             bodies = {k: v for k, v in ast.iter_fields(s) if k in ("body", "orelse", "cases")}
-            new = {k: [_raising(f, x, attempt, cls) for x in v] for k, v in bodies.items()}
+            new = {k: [_raising(f, x, tried, cls) for x in v] for k, v in bodies.items()}
             if new != bodies:
                 s = copy(s)
                 for name, body in new.items():
@@ -225,7 +225,7 @@ def _catching(f: Frame, cls: type, call: ast.Call | None = None) -> Iterator[Non
         f.catching = before
 
 
-def _attempted(
+def _tried(
     f: Frame,
     s: ast.Try,
     call: ast.Call,

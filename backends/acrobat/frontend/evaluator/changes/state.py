@@ -96,8 +96,9 @@ def variable_assigned(f: Frame, target: ast.expr) -> str:
 
 
 def cleared(f: Frame, s: ast.stmt, attribute: ast.expr) -> list[ast.stmt]:
-    """For `attribute.clear()`, of a list, set or dictionary that is an attribute of a module and that nothing else refers to,
-    the assignment of an empty one if it has no value yet; else it is cleared as the variable. No statement for other places."""
+    """The statement for `attribute.clear()` of a list, set or dictionary that is an attribute of a module and that nothing else
+    refers to: the assignment of an empty one if it has no value yet, else clearing its variable. [] for other places, and for
+    variables, which are cleared as all others."""
     if isinstance(attribute, ast.Name):
         module, name = f.program.carried.place_of(attribute.id)
     elif isinstance(attribute, ast.Attribute):

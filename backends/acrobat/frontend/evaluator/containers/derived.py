@@ -1,9 +1,9 @@
-"""Making what a class of the source makes that is derived from `dict`, `list` or a dictionary of `collections`: `Chart()`,
-`Chart({...})`. The value is that list or dictionary, of a kind that names the class (`derived_containers`), so that all that is
-done with lists and dictionaries is done with it; attributes of its own it has none.
+"""Constructing objects of source classes that are derived from `dict`, `list` or a dictionary of `collections`: `Chart()`,
+`Chart({...})`. The value is that list or dictionary, of a kind that names the class (`derived_containers`), so that everything
+that works on lists and dictionaries works on it. It has no attributes of its own.
 
 The `__init__` of such a class is compiled as a function that makes the list or dictionary where it calls that of the base,
-fills it and gives it back:
+fills it and returns it:
 
     def __init__(self, words):                def Chart(words):
         super().__init__()                        self = dict()

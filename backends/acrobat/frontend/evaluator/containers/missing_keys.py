@@ -123,8 +123,8 @@ def _is_made_here(f: Frame, name: str) -> bool:
 
 
 def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
-    """Whether something may see the dictionary that an expression is, or one around it, as a whole, where something sees so one
-    that may be the same."""
+    """Whether the dictionary that an expression names, or one around it, is kept in a place whose dictionaries are seen whole
+    or get other names, or has a name whose uses go beyond looking up entries."""
     place = _kept_in(node)
     if place in f.program.seen_whole or f"{place}{NAMED}" in f.program.seen_whole:
         return True

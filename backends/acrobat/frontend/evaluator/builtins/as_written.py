@@ -27,7 +27,8 @@ def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(FUNCTIONS, sum)
 def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`sum` that another function calls, or that is chosen at run time: `map(sum, rows)`, `{"sum": sum, "max": max}[k](xs)`."""
+    """`sum` as a value: passed to another function, or chosen at run time, as in `map(sum, rows)` and `{"sum": sum, "max":
+    max}[k](xs)`."""
     given: list[ast.expr] = [ast.copy_location(CompiledNode(v), node) for v in args]
     named = [ast.keyword(name, ast.copy_location(CompiledNode(v), node)) for name, v in kwargs.items()]
     result = total(f, ast.copy_location(ast.Call(ast.Name("sum", ast.Load()), given, named), node), sum)
@@ -37,7 +38,7 @@ def _sum_of_values(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str,
 
 @handles(FUNCTIONS, bool)
 def _truth_of_value(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`bool` likewise: `list(map(bool, rows))`."""
+    """`bool` as a value, as in `list(map(bool, rows))`."""
     (value,) = CallArguments("bool", args, kwargs).bind("x", x=Static(False))
     return condition(f, value, node)
 

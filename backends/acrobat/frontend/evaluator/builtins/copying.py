@@ -94,13 +94,13 @@ def _deep(f: Frame, node: ast.AST, value: Value, alone: bool) -> Value | None:
 
 
 def _have_numbers(f: Frame, types: Sequence[Any]) -> bool:
-    """Whether values of these types are objects or lists that the program has as numbers, or have such in them."""
+    """Whether values of these types are numbered objects or lists, or contain such."""
     return any(isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name) for t in types_inside(f, types))
 
 
 def _in_attributes(f: Frame, t: Any) -> list[Any] | None:
-    """The types of the attributes of objects that are numbers; None of other values, and where the objects say how they are
-    copied."""
+    """The types of the attributes of numbered objects of type `t`. None for other types, and if a class defines how its objects
+    are copied."""
     datatypes = f.program.datatypes
     if not isinstance(t, DataT) or not datatypes.is_referenced(t.name):
         return None
@@ -116,7 +116,7 @@ def _another_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Va
 
 
 def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value | None] | None = None) -> Value:
-    """Another object with what one that is a number has in its attributes; with `work` of each for a deep copy."""
+    """A new numbered object with the attribute values of another one; for a deep copy `work` is applied to each value."""
     if optional(f, value) is not None:
         there = f.host("int", [is_none(f, value, negate=True)], INT, "there")
         some = lambda: _another(f, node, opened(f, node, value), work)  # type: ignore[arg-type]  # noqa: E731
@@ -141,8 +141,8 @@ def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value 
 
 
 def _with_own_copy(f: Frame, value: Value, name: str) -> type | None:
-    """A class of objects that would be copied which has a method for that, or whose objects are told apart by identity: copies
-    of these would be other objects."""
+    """A class among the objects to be copied that defines its own copying, or whose objects are compared by identity: a copy
+    would not be the same value under another name."""
     datatypes = f.program.datatypes
     types = [type_or_none(value)] if name == "copy" else list(types_inside(f, [type_or_none(value)]))
     inner = [datatypes.optionals.get(t.name, t) for t in types if isinstance(t, DataT)]

@@ -192,8 +192,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
 
 
 def _of_numbers(f: Frame, keys: Value) -> Value:
-    """The keys by which a list is put in order, with numbers in place of tensors of one element. The instance waits for
-    these."""
+    """The keys by which a list is ordered, with one-element tensors replaced by numbers, for which the instance waits."""
 
     def number(key: Value) -> Value:
         if isinstance(type_or_none(key), TupleT):

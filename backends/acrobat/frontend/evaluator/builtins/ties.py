@@ -45,8 +45,8 @@ def default_of_ties(f: Frame, node: ast.AST) -> float | None:
 
 
 def _is_only_tested(definition: ast.FunctionDef, node: ast.Call, ranks: ast.expr) -> bool:
-    """Whether what a call gives gets a name, the statement behind that leaves where it is not in the dictionary `ranks`, and
-    only what follows there reads the name."""
+    """Whether the result of a call is named, the next statement leaves if it is not in the dictionary `ranks`, and nothing else
+    reads the name before that."""
     for around in every_node(definition):
         for name in ("body", "orelse", "finalbody"):
             body = getattr(around, name, None)

@@ -1,6 +1,7 @@
-"""Nested functions that change what they see and are given to other functions: `note` in `walk(tree, note)`, which appends to a
-list of the function around it. `walk` is compiled once more, with what `note` sees as further parameters under hidden names,
-and gives their new values back as it does of what it changes itself. There `note` is as a function inside of `walk`."""
+"""Nested functions that change captured variables and are passed to other functions: `note` in `walk(tree, note)`, which
+appends to a list of the function around it. `walk` is compiled once more, with the variables that `note` captures as further
+parameters under hidden names, and returns their new values, as it does for parameters that it changes itself. Inside that
+version `note` is compiled like a nested function of `walk`."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ RENAMED = "renamed"
 
 
 def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, list[str]]:
-    """A call that gives nested functions which change what they see, with what these capture as further arguments, by name; and
-    these names. Raises Refused."""
+    """A call that passes nested functions which change captured variables, with these variables as further keyword arguments;
+    and the names of these arguments. Raises Refused."""
     arguments = [f.env.get(x.id) for x in (*node.args, *(k.value for k in node.keywords)) if isinstance(x, ast.Name)]
     given = [inside for v in arguments if v is not None for inside in nested_inside(v)]
     if not any(_changed(f, value) for value in given):
@@ -70,7 +71,7 @@ def _hidden(f: Frame, name: str) -> str:
 
 
 def _changed(f: Frame, value: Nested) -> set[str]:
-    """The captured names of which a nested function may change the values, or to which it gives other ones."""
+    """The captured variables that a nested function may change in place or rebind."""
     names = captured(f, value)
     function = lifted(f, value, names)
     always = given_back(function)
@@ -81,8 +82,8 @@ def _changed(f: Frame, value: Nested) -> set[str]:
 def version_for(
     f: Frame, node: ast.AST, function: FunctionType, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> tuple[FunctionType, list[Value], dict[str, Value]]:
-    """The function that a call calls, and its arguments, where the call gives nested functions that change what they see: a
-    version of the function with what these see as further parameters. Others unchanged. Raises Refused."""
+    """The function that a call calls, and its arguments. If the call passes nested functions that change captured variables,
+    this is a version of the function that has these variables as further parameters. Raises Refused."""
     names: dict[str, str] = getattr(node, NAMES, {})
     if not names or not _has_versions(function):
         return function, list(args), dict(kwargs)
@@ -105,7 +106,7 @@ def version_for(
 
 
 def _has_versions(function: FunctionType) -> bool:
-    """Whether the call of a function is compiled as one of a function that may have further parameters."""
+    """Whether versions of this function with further parameters can be compiled."""
     plain = inspect.unwrap(function) is function and function.__name__ != "__init__"
     return plain and not (function.__module__ or "").startswith(library.__name__)
 
@@ -140,7 +141,8 @@ def _version(
 
 
 def _definition(f: Frame, value: Nested, olds: Mapping[str, str]) -> ast.FunctionDef:
-    """The definition of a nested function, with the names that it captures as they are where it is given to. Raises Refused."""
+    """The definition of a nested function, with its captured variables renamed as they are called in the function that receives
+    it. Raises Refused."""
     names = {x: olds[x] for x in captured(f, value) if olds[x] != x}
     key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names.items())
     if not names:

@@ -57,9 +57,9 @@ def named(
 def _not_callable(
     f: Frame, node: ast.Call, owner: Value, names: list[str], attribute: Callable[[Value, str], Value]
 ) -> dict[str, Absent]:
-    """Those attributes among functions with such names that are none, as `edge_types` beside the modules `edge_next` and
-    `edge_child`, if one is called: choosing such a one is an error of the instance. None may be asked for, and is not among
-    them."""
+    """Those of the attributes with such names that cannot be called, if the program calls the chosen one: `edge_types` beside
+    the modules `edge_next` and `edge_child`. Choosing one of these is an error of the instance. None may be compared with, and
+    is not among them."""
     if not _is_called(f, node):
         return {}
     with f.trial():
@@ -98,8 +98,8 @@ def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
 
 
 def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
-    """The attributes of an object whose names are strings in the sample, for a name of which the source says nothing; [] for
-    others."""
+    """The attributes of an object whose names occur as strings in the sample, for a name of which the source says nothing; []
+    for others."""
     if _pattern(f, written).replace(ANY, ""):
         return []
     it = in_python(owner)
@@ -113,7 +113,7 @@ def _of_library(it: Any, name: str) -> bool:
 
 
 def _pattern(f: Frame, node: ast.expr) -> str:
-    """A regular expression which all names match that an expression of the function can give."""
+    """A regular expression that matches all strings which the expression `node` can give."""
     definition = f.definition
     match node:
         case ast.Subscript(table):

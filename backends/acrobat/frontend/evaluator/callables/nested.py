@@ -74,8 +74,8 @@ def _seen_names(value: Nested) -> list[str]:
 
 
 def _refuse_two_meanings(value: Nested, names: Sequence[str]) -> None:
-    """Raises Refused for a function with a variable of its own that is called as one which a nested function sees that it
-    calls."""
+    """Raises Refused if a function has a local variable of the same name as one that a nested function which it calls
+    captures."""
     own = {*all_parameters(value.node), *stored(value.node.body)} - nonlocals(value.node)
     if both := [name for name in names if name in own and name not in _seen_names(value)]:
         what = f"`{value.node.name}` has a variable `{both[0]}` of its own, and calls a function that sees another `{both[0]}`"
@@ -161,7 +161,7 @@ def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: di
 
 
 def up_to_date(f: Frame, value: Closure) -> None:
-    """Raises Refused for a lambda that uses a name to which another value was assigned since: Python would use that one."""
+    """Raises Refused for a lambda that captures a name which was rebound since: Python would use the new value."""
     if value.function is not f.function or value.ended:
         return
     for name, outer in value.env.items():
@@ -170,8 +170,8 @@ def up_to_date(f: Frame, value: Closure) -> None:
 
 
 def each_inside(value: Value, by: Callable[[Value], Value]) -> Value:
-    """A value with `by(each)` in place of it, or of each value of which it is made: of a choice of functions, a `partial`, a
-    dictionary of functions, a tuple. It is the same object where nothing in it changes."""
+    """A value with `by` applied to it, or to each value that it consists of: the alternatives of a choice of functions, the
+    parts of a `partial`, a dictionary of functions or a tuple. The same object if nothing in it changes."""
     match value:
         case TupleV(items) if items:
             new = tuple(each_inside(v, by) for v in items)
@@ -198,16 +198,16 @@ def _same(some: Sequence[Value], others: Sequence[Value]) -> bool:
 
 
 def as_argument(f: Frame, value: Value, to: FunctionType | None = None) -> Value:
-    """A value as it is passed to other functions: a nested function, also one inside of a choice of functions and the like or
-    seen by a lambda, with the present values of its captured names, unless the function `to` gets these besides (`callbacks`).
-    Raises Refused."""
+    """A value as it is passed to other functions: nested functions in it, also those inside of a choice of functions or
+    captured by a lambda, carry the present values of their captured variables, unless the function `to` gets these as
+    parameters (`callbacks`). Raises Refused."""
     return each_inside(value, lambda v: v if to is not None and getattr(v, "to", None) is to else _function_as_argument(f, v))
 
 
 def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
-    """A captured value as a nested function gets it. It gets what the functions see that it captures by their names, too, and
-    so these stay as they are, but for those in a choice of functions and the like. `rebound` are the names to which it gives
-    other values. Raises Refused if one of those sees such a name."""
+    """A captured value as a nested function receives it. Captured functions stay as they are, since the nested function also
+    receives what these capture, except for those inside of a choice of functions and the like. `rebound` has the names that the
+    nested function rebinds. Raises Refused if a captured function captures one of these."""
     if isinstance(value, Nested):
         return value
     result = with_present_functions(f, value) if isinstance(value, Closure) else as_argument(f, value)
@@ -220,7 +220,7 @@ def as_captured(f: Frame, value: Value, rebound: Set[str]) -> Value:
 
 
 def names_seen_in(value: Value) -> set[str]:
-    """The names that functions see which a value is, or has in it, and of which the values are fixed."""
+    """The names captured by the functions that a value is or contains, as far as their values are fixed."""
     found: set[str] = set()
 
     def note(v: Value) -> Value:
@@ -245,8 +245,8 @@ def _function_as_argument(f: Frame, value: Value) -> Value:
 
 
 def with_present_functions(f: Frame, value: Closure) -> Closure:
-    """A lambda of the present function with the nested functions that it sees as they are passed to others: a name of the
-    lambda's own, or of the function that calls it, may be one that they see."""
+    """A lambda of the present function, in which captured nested functions carry the present values of their captured
+    variables: a parameter of the lambda, or of a function that calls it, may have the same name as one of these."""
     if value.function is not f.function:
         return value
     env = {name: as_argument(f, v) for name, v in value.env.items()}
@@ -254,8 +254,8 @@ def with_present_functions(f: Frame, value: Closure) -> Closure:
 
 
 def _refuse_stale_results(f: Frame, value: Nested) -> None:
-    """Raises Refused for a function that remembers its results and sees what changes. Given to another function, what it
-    remembers there is lost, and would be computed again from what it sees by then."""
+    """Raises Refused for a function that caches its results and captures variables that change. If it is passed to another
+    function, the cached results are lost, and would be computed again from the later values of these variables."""
     names = captured(f, value)
     if not any(name.startswith(MEMO) for name in names) or value.outer is None:
         return
@@ -275,14 +275,15 @@ def _refuse_stale_results(f: Frame, value: Nested) -> None:
 
 
 def _with_present_names(f: Frame, value: Nested) -> Nested:
-    """A nested function with the present values of its captured names."""
+    """A nested function that carries the present values of its captured variables."""
     names = captured(f, value)
     inside = [f.env[name] for name in names]
     return replace(value, env=dict(zip(names, inside, strict=True)), lifted=lifted(f, value, names))
 
 
 def for_good(f: Frame, value: Value) -> Value:
-    """A function inside of the present one, as it is when that has ended; other values unchanged. Raises Refused."""
+    """A nested function of the present function, as it is after that one has returned; other values unchanged. Raises
+    Refused."""
     if isinstance(value, Nested) and value.env is None and (changed := changed_captures(f, value)):
         what = f"`{value.node.name}` changes {f.shown(changed[0])} of the function around it, which has ended by then"
         raise Refused(what, "keep that in an object of a class, and write a method that changes it")

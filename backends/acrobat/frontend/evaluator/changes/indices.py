@@ -27,8 +27,8 @@ LONGER_OR_SHORTER = frozenset({"append", "appendleft", "clear", "extend", "exten
 
 def in_source_order(f: Frame, node: ast.expr) -> ast.expr:
     """`node`, a chain of items and attributes that a statement changes. Indices of it that change something themselves, as
-    `heads[stack.pop()]` does, are compiled here, and have names in the chain given back: it may be compiled again, and what is
-    compiled from now on sees what they have changed."""
+    `heads[stack.pop()]` does, are compiled here, once, and replaced by names in the chain that is returned. What is compiled
+    from now on sees these changes."""
     match node:
         case ast.Attribute(owner, attr, ctx):
             inner = in_source_order(f, owner)
@@ -66,8 +66,8 @@ def changed_by(f: Frame, parts: Sequence[ast.expr]) -> set[str]:
 
 
 def target_before(f: Frame, target: ast.Subscript | ast.Attribute, value: ast.expr) -> ast.Subscript | ast.Attribute:
-    """The target of `target += value`, of which Python looks at all but the last step before it computes the value, as it is to
-    be written after that. Raises Refused as `found_before`."""
+    """The target of `target += value`, rewritten so that it can be compiled after the value, although Python looks up all but
+    its last step first. Raises Refused as `found_before`."""
     if not any(isinstance(x, ast.Call) for x in every_node(value)):
         return target
     before = len(f.moves)
@@ -87,7 +87,8 @@ def target_before(f: Frame, target: ast.Subscript | ast.Attribute, value: ast.ex
 
 
 def _current_index(f: Frame, node: ast.Subscript, index: ast.expr, number: int = 0) -> ast.expr:
-    """An index of `node`, or one of several, as it is now, whatever becomes of the variables that it is computed from."""
+    """An index of `node`, or a tuple of several, with its present value, whatever happens later to the variables that it is
+    computed from."""
     if isinstance(index, (ast.Slice, ast.Tuple)) or not any(isinstance(x, ast.Name) for x in every_node(index)):
         return index
     return named_index(f, node, index, number)
@@ -143,7 +144,7 @@ def _as_found(f: Frame, node: ast.expr, computed: Sequence[ast.expr], changed: s
 def _moved(
     f: Frame, node: ast.Subscript, owner: ast.expr, computed: Sequence[ast.expr], changed: set[str], moves: set[Moved]
 ) -> ast.expr:
-    """The index of an item of the list `owner` after that."""
+    """The index of an item of the list `owner` after the expressions have been computed."""
     index, path = node.slice, path_of(owner)
     with f.trial():
         whole = f.borrowed(owner)
@@ -174,7 +175,7 @@ def _moved(
 
 
 def is_moved(f: Frame, node: ast.expr, changed: set[str], moves: Sequence[Moved]) -> bool:
-    """Whether lists or attributes on a path may have got other items or values by `moves`."""
+    """Whether lists or attributes on a path may have got other items or values by the changes `moves`."""
     for part in _chain(node):
         with f.trial():
             shared = shared_inside(f, type_or_none(f.borrowed(part)))
@@ -186,12 +187,12 @@ def is_moved(f: Frame, node: ast.expr, changed: set[str], moves: Sequence[Moved]
 
 
 def _are_still(f: Frame, shared: Sequence[DataT], changed: set[str]) -> bool:
-    """Whether no shared list (`shared_lists`) of these types is among what is changed."""
+    """Whether no shared list (`shared_lists`) of these types is changed."""
     return not any(name_of_objects(f, c) in changed for t in shared for c in f.program.datatypes.cases[t.name])
 
 
 def _is_apart(f: Frame, owner: ast.expr, changed: set[str]) -> bool:
-    """Whether nothing of what the variable at the root of a path has is among what is changed."""
+    """Whether nothing that the variable at the root of a path contains is changed."""
     root = root_of(owner)
     return root in f.owned and root not in changed and not lists_reached(f, owner)
 

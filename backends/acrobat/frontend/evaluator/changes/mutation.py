@@ -46,9 +46,9 @@ def place(
     f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None = "", inside: bool = False
 ) -> tuple[ChangedPlace, Value] | None:
     """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
-    is noted, or if the value is not known yet. `what` names the change in messages; `how` says what becomes of the items, as
-    in `Moved`, and is None where they stay; `inside` says that a part of the value is what is changed. A list or
-    dictionary of a class of the source is changed as one without it, and gets the class again when it is put back."""
+    is noted, or if the value is not known yet. `what` names the change in messages. `how` says what becomes of the items, as in
+    `Moved`; None: they stay. `inside`: a part of the value is changed. A list or dictionary of a derived class is changed as a
+    plain one, and gets its class again when it is put back."""
     found = _place(f, s, node, what, how, inside)
     if found is None or derived_class(f, found[1]) is None:
         return found
@@ -123,7 +123,8 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
 
 
 def _place_around(f: Frame, s: ast.AST, node: ast.expr, owner: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
-    """The place of `owner`, of which `node` is a part, as `place`. Where it is None, lists in `node` are seen elsewhere."""
+    """The place of `owner`, of which `node` is a part, as `place`. If there is none, lists in `node` count as seen elsewhere
+    from here on."""
     around = place(f, s, owner, what, inside=True)
     if around is None:
         with f.trial():
@@ -138,8 +139,8 @@ def _no_place(what: str) -> tuple[str, str]:
 
 
 def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value] | None:
-    """The place of an object that is a number, which stays the same number, or of an attribute of one, with its present value,
-    which is NOTHING where a problem is noted. None for other places."""
+    """The place of a numbered object, whose number stays the same, or of one of its attributes, with its present value, which
+    is NOTHING if a problem was noted. None for other places."""
     part = named_part(node)
     with f.trial():
         whole = f.borrowed(node)
@@ -189,8 +190,8 @@ def _with_owner(node: ast.expr, owner: Value) -> ast.expr:
 
 
 def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:
-    """Give a dictionary that is a number the entries of another one, which has the same keys. (Objects of classes get each
-    attribute when it is assigned to.)"""
+    """Copies the entries of a dictionary into a numbered one with the same keys. (Objects of classes get each attribute when it
+    is assigned to.)"""
     classes = records_of(f, owner)
     if not classes or nothing_known(new):
         return
@@ -293,8 +294,8 @@ def _is_only_name(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> b
 
 
 def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False) -> bool:
-    """Whether nothing but the name at the root of `node` refers to parts of its value, or to the lists among them if the part
-    is one `of_list`; a problem is noted if something may."""
+    """Whether nothing but the name at the root of `node` refers to parts of its value, or, for a part that is `of_list`, to the
+    lists among them. Notes a problem if something may."""
     name = root_of(node)
     if name is not None and (deep(name) in f.owned or of_list and spine(name) in f.owned):
         return True
@@ -303,8 +304,8 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False
 
 
 def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new tensor in its place") -> bool:
-    """Whether a part of a list or object that is to be changed is a tensor. Then a problem is noted: it may be seen under other
-    names."""
+    """Notes a problem if the part of a list or object that is to be changed is a tensor, which may be seen under other names.
+    Returns whether it is."""
     if is_array(part):
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
     return is_array(part)

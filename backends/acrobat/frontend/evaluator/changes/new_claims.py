@@ -92,7 +92,7 @@ def _is_memory(value: Value | None) -> bool:
 
 
 def _put_unchanged(f: Frame, target: ast.expr) -> bool:
-    """Whether a target is an attribute of an object through which the program changes nothing."""
+    """Whether a target is an attribute through which the program never changes anything."""
     if not isinstance(target, ast.Attribute):
         return False
     with f.trial():
@@ -101,9 +101,8 @@ def _put_unchanged(f: Frame, target: ast.expr) -> bool:
 
 
 def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None:
-    """Update `Frame.owned` after `target = name`, where nothing reads `name` any more: the target has what the name had.
-
-    `owned` is `Frame.owned` from before the statement, and `shown` the name of a tensor of which it assigns a view."""
+    """Update `Frame.owned` after `target = name`, if nothing reads `name` any more: its claims pass to the target. `owned` is
+    `Frame.owned` from before the statement, and `shown` the name of a tensor of which the statement assigns a view."""
     match s.targets:
         case [ast.Name(new)] if shown is not None and shown in owned and names_in(s.value).count(shown) == 1:
             if new == shown or is_last_use(f.definition, s, shown):
@@ -126,6 +125,7 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None
 
 
 def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:
-    """Whether the value of an expression can become a part of another one without any list in it being seen elsewhere."""
+    """Whether the value of an expression can become a part of another value without any list in it being seen under another
+    name."""
     with f.trial():
         return lists_alone(f, source, f.expression(source))

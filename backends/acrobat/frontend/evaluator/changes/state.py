@@ -35,13 +35,13 @@ def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> 
 
 
 def may_have_none(f: Frame, name: str) -> bool:
-    """Whether a name of the scope has no value on some paths, or on none."""
+    """Whether a name of the scope may have no value: it is not assigned on all paths."""
     value = f.env[name]
     return is_unassigned(type_or_none(value)) or value is NOTHING and f.program.carried.is_state(name)
 
 
 def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
-    """The value of a name that is assigned on some paths only; if it has none, that is an error of the instance."""
+    """The value of a name that is assigned on some paths only. Reading it on another path is an error of the instance."""
     if f.program.carried.is_state(name):
         text = f"AttributeError: {f.shown(name)} is read before this instance assigns it"
     else:
@@ -153,6 +153,6 @@ def root_in_scope(f: Frame, node: ast.expr) -> str:
 
 
 def given_away(f: Frame, before: Claims) -> Claims:
-    """What `before`, a former `Frame.owned`, had of such attributes, and of lists of objects, that does not hold any more:
-    something else may refer to them now. They live on where the function ends."""
+    """The claims in `before`, a former `Frame.owned`, on such attributes and on lists of objects that no longer hold, since
+    something else may refer to the values now. These outlive the function."""
     return {c for x in f.program.carried.tracked for c in claims(x) if c in before and c not in f.owned}

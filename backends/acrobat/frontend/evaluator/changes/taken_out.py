@@ -60,8 +60,7 @@ def _is_list(f: Frame, node: ast.expr) -> bool:
 
 
 def claims_taken_out(f: Frame, s: ast.Assign, owned: Claims) -> Claims:
-    """What `Frame.owned` has after such a statement: of the attribute what it had before, which is `owned`, and of the name the
-    same."""
+    """The claims after such a statement: the attribute keeps those that it had before (`owned`), and the name gets the same."""
     assert isinstance(s.value, ast.Attribute) and isinstance(s.value.value, ast.Name) and isinstance(s.targets[0], ast.Name)
     name, owner = s.targets[0].id, s.value.value.id
     lists = lists_reached(f, s.value)

@@ -128,7 +128,7 @@ def _at_first(f: Frame, owner: Dyn, field: str, default: Value | None) -> Value:
 
 
 def asks_none(definition: ast.FunctionDef | None, field: str) -> bool:
-    """Whether a function asks if the field is None, or gets it into a variable of which it asks that."""
+    """Whether a function compares the field with None, or assigns it to a variable that it compares with None."""
     if definition is None:
         return True
     names = {

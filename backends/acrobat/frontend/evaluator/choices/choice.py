@@ -149,8 +149,9 @@ def _number_among(f: Frame, function: Value, alternatives: list[Value]) -> Value
 
 
 def _of_either(f: Frame, values: Sequence[Value]) -> Value:
-    """What is known in this round of one of `values`, if the condition is not: their type, where those that have one agree. A
-    later round may find that the condition is a constant, and a type that only covers the others would then be wrong."""
+    """What is known of the result of a choice whose condition is not known in this round of compiling: the type of the
+    `values`, if those that have one agree. A later round may find that the condition is a constant, and a type that only covers
+    the others would then be wrong."""
     f.program.incomplete = True
     types = [t for v in values if (t := type_or_none(v)) is not None]
     complete = [t for t in types if not contains_unknown(t)]
@@ -263,8 +264,9 @@ def fail(f: Frame, text: str, values: Sequence[Value] = (), symbols: frozenset[i
 
 
 def fails_always(f: Frame, node: ast.AST, error: Exception, message: str = "") -> Value:
-    """What Python raises where a lookup of constants fails: a problem if the call or index has them written out, and otherwise
-    an error of the instances that come to it. There may be none: the constant may be the name of a class without objects."""
+    """The error for a lookup of constants that always fails: a problem if the call or index has the constants written out, else
+    an error of the instances that reach it. No instance may reach it: the constant may be the name of a class without
+    objects."""
     written = node.args if isinstance(node, ast.Call) else [node.slice] if isinstance(node, ast.Subscript) else []
     if all(isinstance(x, ast.Constant) for x in written):
         return f.problem(node, message or str(error))

@@ -50,8 +50,8 @@ def with_one_type(f: Frame, node: ast.AST, args: Sequence[Value], kwargs: Mappin
 
 
 def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value | None:
-    """A part of the pair that a method or function gives, as in `x.max(dim=0).values`: the pairs of several types have none in
-    common, so that the part is taken for each. None for all other expressions."""
+    """A part of the pair that a method or function returns, as in `x.max(dim=0).values`, taken for each type of `x` by itself:
+    the pairs of several types have no type in common. None for all other expressions."""
     call = node.value
     if not f.program.datatypes.exact or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
@@ -78,10 +78,10 @@ def part_for_each_type(f: Frame, node: ast.Attribute | ast.Subscript) -> Value |
 
 
 def for_each_type(f: Frame, node: ast.AST, values: Sequence[Value], work: Callable[[list[Value]], Value]) -> Value:
-    """`work(values)`, compiled once for each combination of the types that the values may have; what is an int for some of
-    them and a float for others stays so. Of lists of such values, but for short ones that are written out, the first element
-    decides. A combination for which `work` has a problem is an error of the instance; a problem that it has for all of them is
-    one of the model."""
+    """`work(values)`, compiled once for each combination of the types that the values may have; an int for some of them and a
+    float for others stay so. For lists of such values the first element decides, except for short ones that are written out. A
+    combination for which `work` has a problem is an error of the instance; a problem that it has for all combinations is one of
+    the model."""
     if not take_several_types(f, values, {}):
         return work([*values])
     values = [_taken_apart(f, v) for v in values]
@@ -133,7 +133,8 @@ def for_types_that_take(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Val
 
 
 def _in_isolation(f: Frame, work: Callable[[], Value], problems: list[tuple[str, str]]) -> Value:
-    """`work()`; where that has a problem, which is added to `problems`, the error of an instance."""
+    """`work()` as an isolated trial first. If that has a problem, it is added to `problems`, and the result is an error of the
+    instance."""
     text = advice = ""
     try:
         with f.isolated_trial() as found:

@@ -98,8 +98,8 @@ def _possible_classes(f: Frame, value: Value) -> tuple[type, ...]:
 
 
 def asks_for_tuples(classes: Any) -> bool:
-    """Whether one of the classes is derived from those of tuples or lists, as that of a tensor's shape: a tuple of the program
-    may be of it. Named tuples are objects."""
+    """Whether one of the classes is derived from tuple or list, as that of a tensor's shape: a tuple of the program may be an
+    instance of it. (Named tuples are objects.)"""
     every = (cls for cls in several(classes) if cls not in MAY_BE["tuple"] and not hasattr(cls, "_fields"))
     return any(issubclass(cls, MAY_BE["tuple"]) for cls in every)
 

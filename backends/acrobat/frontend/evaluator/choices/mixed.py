@@ -137,8 +137,8 @@ def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
 
 
 def _as_another(f: Frame, value: Value, have: Any, type: Any) -> Value:
-    """A mixed value as one of another mixed union. Raises Mismatch, also for trees whose parts are trees of the one that are to
-    be trees of the other: that would take as many steps as a tree is deep."""
+    """A mixed value as one of another mixed union. Raises Mismatch, also for trees whose parts would have to be converted too:
+    that would take as many steps as a tree is deep."""
     if (have, type) in f.wrapping:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
     f.wrapping.add((have, type))
@@ -158,7 +158,7 @@ def list_or_tensor(f: Frame, values: Collection[Value]) -> Any:
 
 
 def word_of(value: Value) -> str:
-    """The word in `PYTHON_TYPES` for the type of a value of which it is known; "" for values without one."""
+    """The word in `PYTHON_TYPES` for the type of a value; "" if that is not known."""
     return word_of_type(type_or_none(value))
 
 

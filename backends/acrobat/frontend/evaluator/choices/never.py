@@ -1,6 +1,7 @@
-"""Values that are never there: computing one always raises an error, as taking an element of a list that nothing is put into.
+"""Values of type NEVER: those whose computation always raises an error, such as an element of a list that nothing is ever put
+into.
 
-What is done with such a value is never done. Its result is the value itself.
+An operation on such a value is never executed. Its result is the value itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from backends.acrobat.frontend.values import Static, TupleV, Value
 
 
 def among_operands(values: Sequence[Value]) -> Value | None:
-    """The first operand that is never there, which then is the result of the operation; None if all are there."""
+    """The first operand of type NEVER, which is then the result of the operation; None if there is none."""
     return next(filter(is_never, values), None)
 
 

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.values import Dyn, TupleV, Value
 
 
 def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:
-    """As `present`, and of a list that several names refer to what is in it now."""
+    """As `present`; a shared list is replaced by its present items."""
     value = present(f, node, value, needs, types)
     return SHARED_READ[0](f, node, value) if isinstance(value, Dyn) and is_shared(value.type) else value
 

@@ -29,8 +29,8 @@ EACH = "[]"
 
 
 def kept_apart(f: Frame, value: Value, path: Path = ()) -> Value:
-    """A value that `forward` returns, or a function that gives a part of its result, or a part of it at a `path`, of which
-    numbers stay numbers; the same value in other functions. Raises Mismatch."""
+    """A value that `forward` returns, or that a function returns which gives a part of its result, at a `path` in the result,
+    with its numbers kept apart from tensors; the same value in other functions. Raises Mismatch."""
     if not f.gives_result or f.in_place:
         return value
     try:
@@ -63,7 +63,7 @@ def _leaves(f: Frame, t: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def _type_returned(f: Frame, t: Any, path: Path = ()) -> Any:
-    """The type as which values of a type are returned, by what the round before has found."""
+    """The type as which values of a type are returned, according to the round of compiling before."""
     match t:
         case TupleT(items):
             return replace(t, items=tuple(_type_returned(f, item, (*path, i)) for i, item in enumerate(items)))
@@ -84,7 +84,8 @@ def _type_returned(f: Frame, t: Any, path: Path = ()) -> Any:
 
 
 def as_plain(f: Frame, value: Value) -> Value:
-    """What a function that gives a part of the result gives to another place: there a number is a tensor. Raises Mismatch."""
+    """A result of a function that gives a part of the model's result, for a use elsewhere: there its numbers beside tensors are
+    tensors. Raises Mismatch."""
     have = type_or_none(value)
     plain = have if have is None or contains_unknown(have) else _plain(f, have)
     return value if plain == have else f.coerce(value, plain)

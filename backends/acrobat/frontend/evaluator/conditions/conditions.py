@@ -151,7 +151,8 @@ def _shape_asked(node: ast.expr) -> ast.expr | None:
 
 
 def _answer(f: Frame, test: ast.expr, path: str, type: Any) -> bool | None:
-    """Whether a test holds where the value of the name `path` is of a type; None where that takes more, or it is not taken."""
+    """Whether a test holds if the value of the name `path` has a given type; None if the type does not decide it, or the test
+    does not take that type."""
     try:
         with f.isolated_trial() as found:
             f.env[path] = held_in(Dyn(f.var("value", type)))
@@ -198,8 +199,8 @@ def _is_walked(f: Frame, value: Value) -> bool:
 
 
 def _of_iterators(f: Frame, node: ast.IfExp) -> Value:
-    """A conditional expression that may give an iterator: it is one where it gives an iterator or a list, or one of two
-    iterators. If the test is known at compile time it is what it gives."""
+    """A conditional expression that may give an iterator. It becomes an iterator if one side is an iterator and the other a
+    list or an iterator. If the test is known at compile time, it is the side that the test chooses."""
     given: dict[ast.expr, Value] = {}
 
     def items(arm: ast.expr) -> Value:

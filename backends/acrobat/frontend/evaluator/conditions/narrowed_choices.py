@@ -1,7 +1,7 @@
-"""What tests tell of a choice of the model's modules or functions. Tests of strings and of members of Enums tell of which
-constants a name or a field is one in an arm, as `name == "add"` and `op is Op.ADD` say, and which it is not: what is looked up
-by it there, or was before, is one of those alone, and so is what is looked up by the member's name. Tests of classes, as
-`isinstance(block, Reducer)`, tell it of the name that is tested."""
+"""What tests tell about a choice of the model's modules or functions. Tests of strings and of members of Enums, `name == "add"`
+and `op is Op.ADD`, tell which constants a name or a field may be in an arm, and which it is not. A module or function that is
+looked up by it, before or in the arm, is then one of the corresponding ones; the same holds for a look-up by the member's name.
+Tests of classes, `isinstance(block, Reducer)`, tell it of the tested name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Told: TypeAlias = dict[str, tuple[Any, ...]]
 
 
 def narrowed_by_test(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
-    """The arm for where a test holds, or does not hold, in which what the test says of names and fields is known."""
+    """The arm that is taken if a test holds, or does not hold, compiled with what the test tells about names and fields."""
     one_of, excluded = _constants_told(f, test, holds), _constants_excluded(f, test, holds)
     tested = _classes_told(f, test, holds)
     if not one_of and not excluded and not tested:
@@ -55,7 +55,8 @@ def narrowed_by_test(f: Frame, test: ast.expr, holds: bool, arm: Arm) -> Arm:
 
 
 def of_narrowed(f: Frame, node: ast.AST, name: ast.expr, strings: Sequence[Any], make: Callable[[Any], Value]) -> Value:
-    """What `make` gives for the constant that a name or field is, which is one of these (`told_constants`)."""
+    """The value of a name or field that is one of the constants `strings` (`told_constants`), as `make` makes it from the
+    constant."""
     if len(strings) == 1:
         return make(strings[0])
     return among(f, node, position(f, node, f.borrowed(name), [*strings]), [partial(make, k) for k in strings])
@@ -113,7 +114,7 @@ def _classes_told(f: Frame, test: ast.expr, holds: bool) -> list[tuple[str, tupl
 
 
 def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:
-    """Which constants a name or a field is not where a test holds, or does not hold."""
+    """The constants that a name or a field is known not to be if `test` holds, or does not hold."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return _constants_excluded(f, operand, not holds)
@@ -126,8 +127,8 @@ def _constants_excluded(f: Frame, test: ast.expr, holds: bool) -> Told:
 
 
 def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
-    """Of which strings or members of Enums a name or a field is one where a test holds, or does not hold: as `name == "add"`
-    says, `name in ("add", "sub")`, and `op is Op.ADD`. A module or function that is looked up by it is one of those then."""
+    """The strings or members of Enums one of which a name or a field is known to be if `test` holds, or does not hold, as in
+    `name == "add"`, `name in ("add", "sub")` and `op is Op.ADD`."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return _constants_told(f, operand, not holds)
@@ -156,8 +157,8 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
 
 
 def _constants_written(f: Frame, node: ast.expr, several: bool) -> tuple[Any, ...]:
-    """The string or member of an Enum that an expression is, or with `several` those of which it is a list, tuple, set or
-    dictionary, where it says so without being computed; none for others."""
+    """The string or member of an Enum that an expression names, or with `several` those that it lists as a list, tuple, set or
+    dictionary, if the expression shows it without being computed; none for others."""
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
         parts = [_constants_written(f, e, False) for e in node.elts] if several else []
         return tuple(x for part in parts for x in part) if all(parts) else ()
@@ -182,5 +183,5 @@ def _is_member(x: Any) -> bool:
 
 
 def lasting_path(f: Frame, node: ast.expr) -> str | None:
-    """As `path_of`; None for named parts of objects that are numbers, which may get other values under other names."""
+    """As `path_of`; None for attributes of numbered objects, which may be changed under other names."""
     return None if named_part(node) and lists_reached(f, node) else path_of(node)

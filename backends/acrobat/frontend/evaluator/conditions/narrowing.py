@@ -140,21 +140,21 @@ def of_types(f: Frame, node: ast.AST, value: Dyn, path: str | None, takes: dict[
 
 
 def _one_of(f: Frame, node: ast.AST, value: Dyn, words: Sequence[str]) -> Value:
-    """A mixed value as one of several of its types, which it has."""
+    """A mixed value that is known to be of one of several of its types."""
     types = f.mixed(value.type)
     fewer = f.program.datatypes.either({word: types[word] for word in types if word in words}, "Met")
     return by_type(f, node, value, lambda w, inner: f.coerce(inner, fewer) if w in words else not_taken(f, node, w))
 
 
 def told_key(path: str) -> str:
-    """The key of `Frame.env` under which the constants are kept of which a name or field is known to be one, with the value
-    that the name had then."""
+    """The key of `Frame.env` that holds the constants which a name or field is known to be one of, and the value that the name
+    had when this was found."""
     return fact_of(path, "among")
 
 
 def told_constants(f: Frame, node: ast.expr) -> tuple[Any, ...]:
-    """The strings or members of Enums of which a name or field is one here, as a test around says; none where no test says so.
-    The name of a member, `op.name`, is that of one of those that `op` is."""
+    """The strings or members of Enums that a name or field may be here, according to the tests around; none if no test says so.
+    For the name of a member, `op.name`, these are the names of those that `op` may be."""
     path, root = path_of(node), root_of(node)
     told = f.env.get(told_key(path)) if path is not None else None
     if not isinstance(told, TupleV) or told.items[0] != f.env.get(str(root)):

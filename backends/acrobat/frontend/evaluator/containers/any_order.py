@@ -166,7 +166,7 @@ def _joined(f: Frame, node: ast.expr) -> ast.expr | None:
 
 
 def _has_element(key: ast.expr) -> bool:
-    """Whether a function that gives the key of an element gives it with the element in it: other elements have other keys."""
+    """Whether a `key` function returns its argument as a part of the key, so that different elements have different keys."""
     match key:
         case ast.Lambda(ast.arguments([], [ast.arg(name)], None, [], [], None, []), ast.Tuple(parts) | ast.List(parts)):
             return any(isinstance(x, ast.Name) and x.id == name for x in parts)
@@ -182,15 +182,15 @@ def _is_plain(t: Any) -> bool:
 
 
 def shows_order(f: Frame, made: ast.expr) -> bool:
-    """Whether the order of the keys of a dictionary that an expression makes may be seen: it has none or several names, or is
-    used otherwise than `order_is_seen` says."""
+    """Whether the order of the keys of the dictionary that an expression makes may be seen: it is not bound to a single name,
+    or that name is used in ways that show the order (`order_is_seen`)."""
     counts = isinstance(made, ast.Call)
     return next((order_is_seen(f, name, counts) for name, value in _named_expressions(f) if value is made), True)
 
 
 def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:
-    """Whether the function uses a dictionary otherwise than to look up or change entries and to ask which it has, or, where
-    its values are numbers of elements (`counts`), for the highest, the lowest, the sum and the sorted list of them."""
+    """Whether the function uses a dictionary in a way that shows the order of its keys: other than to look up or change entries
+    and to ask which it has, or, if its values are counts, for the highest, the lowest, the sum and the sorted list of them."""
     if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
         return True
     if not mentions(f.definition, name, ast.Store):  # of a function around this one

@@ -154,7 +154,8 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
 
 
 def keeps_default(f: Frame, whole: Value) -> bool:
-    """Whether what a `defaultdict` gives for a missing key is a shared list (`shared_lists`): it has that from then on."""
+    """Whether the value that a `defaultdict` gives for a missing key is a shared list (`shared_lists`), so that the dictionary
+    has to keep it."""
     t = type_or_none(whole)
     missing = t.kind.missing if isinstance(t, ListT) else None
     return missing is not None and isinstance(f.program.factories.get(missing.maker), SharedFactory)
@@ -218,8 +219,8 @@ def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
 
 
 def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
-    """A dictionary or set as one in which a key is looked up: tuples of one length are such of any length beside one of those,
-    as where all keys so far are `()`."""
+    """A dictionary or set in which a key can be looked up. If the keys so far are tuples of one length and the key is a tuple
+    of any length, they become tuples of any length, as where all keys so far are `()`."""
     keys, own = _type_of_keys(whole), type_of(key)
     if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.container != "tuple":
         return whole

@@ -49,8 +49,7 @@ RESULTS.append(_as_result)
 
 
 def _leads_back(f: Frame, t: DataT) -> bool:
-    """Whether objects of a union may have others of it in them, outside of objects that are numbers, but also in shared
-    lists."""
+    """Whether objects of a union may contain others of it, possibly through shared lists, but not through numbered objects."""
     datatypes = f.program.datatypes
     pending: list[object] = [datatypes.fields.get((c, x)) for c in datatypes.cases[t.name] for x in datatypes.field_names(c)]
     found = set[str]()
@@ -70,7 +69,7 @@ def _leads_back(f: Frame, t: DataT) -> bool:
 
 
 def _how_many(f: Frame) -> Value:
-    """How many objects that are numbers the instance has made."""
+    """The number of numbered objects that the instance has made."""
     total: Value = Static(0)
     for name in sorted(f.program.carried.objects & f.env.keys()):
         total = f.host("add", [total, f.host("list.len", [f.env[name]], INT, "made")], INT, "made")

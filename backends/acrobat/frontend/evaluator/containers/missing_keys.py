@@ -37,8 +37,8 @@ NAMED = " has other names"
 
 
 def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
-    """Note of an expression, whose value this is, that it stands for more than the look-up of an entry: that may show whether a
-    dictionary, or one inside of it, has a key."""
+    """Note that an expression with this value is used for more than looking up an entry, so that the program may notice whether
+    a dictionary, or one inside of it, has a key."""
     if not isinstance(value, (Dyn, TupleV)):
         return
     dictionaries = _inside(type_or_none(value))
@@ -54,14 +54,15 @@ def note_in_result(f: Frame, value: Value) -> None:
 
 
 def _note(f: Frame, seen: set[Any]) -> None:
-    """Note places, and types of dictionaries, for the next round of compiling. What lacks types is compiled again, with all of
-    them."""
+    """Note places, and types of dictionaries, for the next round of compiling. Types that are incomplete are left out: they are
+    compiled again."""
     lacking = f.trials or f.program.incomplete
     f.program.seen_whole_now |= {x for x in seen - {""} if isinstance(x, str) or not lacking or not contains_unknown(x)}
 
 
 def hand_on(f: Frame, node: ast.expr | None) -> None:
-    """Note of an expression that its value only gets a name or a place: what that shows of it is asked where it is used."""
+    """Note that the value of an expression is only given a name or put somewhere. Whether it is seen whole is judged where it
+    is used."""
     match node:
         case ast.Tuple(elts) | ast.List(elts):
             for e in elts:
@@ -74,7 +75,7 @@ def hand_on(f: Frame, node: ast.expr | None) -> None:
 
 
 def hand_arguments_on(f: Frame, node: ast.Call, callee: Value) -> None:
-    """`hand_on` of the arguments of a call that is compiled, as one of a function or module of the source is."""
+    """`hand_on` of the arguments of a call of a function or module of the source."""
     match callee:
         case Method(function=function):
             own = function is not None
@@ -111,7 +112,7 @@ def _may_be_seen_whole(f: Frame, t: Any) -> bool:
 
 
 def _is_made_here(f: Frame, name: str) -> bool:
-    """Whether all values that a function gives one of its names are dictionaries that its assignments to that name make."""
+    """Whether all values that a function binds to one of its names are dictionaries made by these assignments."""
     made = stored = 0
     for x in every_node(f.definition) if f.definition is not None else ():
         match x:
@@ -137,8 +138,8 @@ def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
 
 
 def _kept_in(node: ast.expr) -> str:
-    """Where a dictionary is kept, the same for all expressions that may show one: an attribute of any object, or an item of a
-    name or of such an attribute; "" where it is something else."""
+    """The place that keeps a dictionary, equal for all expressions that may name one of the same place: an attribute of any
+    object, or an item of a name or of such an attribute; "" for other expressions."""
     match node:
         case ast.Attribute(CompiledNode()) | ast.Subscript(CompiledNode()):
             return ""
@@ -152,7 +153,7 @@ def _kept_in(node: ast.expr) -> str:
 
 
 def _inside(t: Any) -> set[Any]:
-    """The types of those dictionaries into which a look-up enters a missing key that values of a type are, or have in them."""
+    """The types of dictionaries that enter missing keys on look-up among a type and the types inside of it."""
     match t:
         case ListT(item):
             own = {t} if t.kind.missing not in (None, COUNTER.missing) else set()

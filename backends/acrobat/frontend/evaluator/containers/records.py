@@ -31,8 +31,8 @@ from backends.acrobat.ir import nodes as n
 
 @handles(ITEMS_PUT, "object")
 def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    """`d["name"] = value` of a dictionary whose keys are names written in the source. A new name makes another record of it;
-    under a key that is known at run time only it is a list of entries from the next round of compiling on."""
+    """`d["name"] = value` of a dictionary whose keys are names written in the source. A new name makes it another record; if a
+    key is known at run time only, the dictionary is a list of entries from the next round of compiling on."""
     assert isinstance(whole.type, DataT)
     classes = records_of(f, whole)
     if not classes or len(entries) != 1 or isinstance(entries[0], ast.Slice):
@@ -174,8 +174,8 @@ def _parts(entries: dict[str, Value], what: str) -> list[Value]:
 
 
 def of_one_kind(f: Frame, types: Sequence[Any]) -> bool:
-    """Whether a list may have values of all these types as they are: without an int as a float, and not as one of several
-    types. Tensors may differ in their extents. Of types that are not known yet it is not said."""
+    """Whether a list may have values of all these types unchanged: without an int becoming a float, and without a union of
+    several types. Tensors may differ in their extents. Types that are not known yet are left out."""
     known_ones = [t for t in types if t is not UNKNOWN]
     of_tensors = all(isinstance(innermost(f.without_none(t)), TensorT) for t in known_ones)
     try:
@@ -189,8 +189,8 @@ def of_one_kind(f: Frame, types: Sequence[Any]) -> bool:
 
 
 def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
-    """Whether a dictionary of the program may have all these values as they are, without an int as a float; also as long as the
-    types of some are not known."""
+    """Whether a dictionary of the program may have all these values unchanged, without an int becoming a float; True as long as
+    the types of some are not known."""
     if any(map(nothing_known, values)):
         return True
     types = [type_of(v) for v in values]
@@ -202,8 +202,8 @@ def _of_one_type(f: Frame, values: Sequence[Value]) -> bool:
 
 
 def as_dict(f: Frame, *classes: type) -> Value:
-    """Have dictionaries with one of these sets of keys be lists of entries from the next round of compiling on, in the order
-    that Python has them in."""
+    """Have dictionaries with one of these sets of keys be lists of entries, in Python's order, from the next round of compiling
+    on."""
     for cls in classes:
         f.program.datatypes.note_walked(cls)
     f.program.incomplete = True
@@ -244,7 +244,7 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
 
 
 def copied(f: Frame, node: ast.AST, whole: Dyn) -> Value:
-    """Another dictionary with the entries of one whose keys are names: the same value, where it is no number."""
+    """A copy of a dictionary whose keys are names: the same value, unless it is a numbered object."""
     if not is_referenced(f, whole):
         return whole
     return by_keys(f, node, whole, lambda cls, entries: construct(f, node, cls, [], entries))

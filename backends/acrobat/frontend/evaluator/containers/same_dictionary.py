@@ -1,8 +1,8 @@
-"""Whether one dictionary may have two types under two of its names.
+"""Whether two names of different types may refer to the same dictionary.
 
-The program knows of a dictionary what it has in it, and under one name that may be less than under another: an int that is a
-float or a tensor there, an object of one class beside objects of several, something of which nothing is known yet. But what is
-made of strings is never made of tuples, nor a list of pairs of ints a list of tensors.
+A type says what the program knows of a dictionary's keys and values, and under one name that may be less than under another: an
+int here is a float or a tensor there, an object of one class belongs to a union of several, or nothing is known yet. But
+strings never become tuples, nor a list of pairs of ints a list of tensors.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from backends.acrobat.frontend.types import SymbolT
 
 
 def may_be_one(one: Any, other: Any) -> bool:
-    """Whether a dictionary, or what is in one, may be of both types: values of the one may become values of the other by what
-    widens types. It may also be so where a type says little, as one of several classes, or is not known."""
+    """Whether values of the two types, of dictionaries or of what is in them, may be the same value: one may become the other
+    when types are widened. Also true if a type says little, as a union does, or is not known."""
     families = _family(one), _family(other)
     if "" in families:
         return True

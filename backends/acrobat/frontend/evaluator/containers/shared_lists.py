@@ -4,15 +4,15 @@
     rows.append(row)     row and rows[0] are one list
     row.append(x)
 
-A list of the program is a value, so a changed one is another list under each of its names (`ownership`). Where an attempt was
-refused for want of this, the next one has such lists as *shared* ones: objects of one attribute, `items`, that are referred to
-by numbers (`referenced`). All expressions of the source that make lists of that type make shared ones then, where something may
-keep them. Whatever reads one reads its items: `nones.opened` gives these, and `mutation.place` has them as the place that a
-change gives new items. Nothing else ever refers to the items, so any change of them is right, but for changes of the lists that
-are inside of them: those are shared lists themselves from the next attempt on.
+A list of the program is a value, so a changed one is another list under each of its names (`ownership`). If an attempt was
+refused for this reason, the next one has such lists as *shared* ones: objects with one attribute, `items`, that are referred to
+by numbers (`referenced`). All expressions of the source that make lists of that type then make shared ones, if something may
+keep them. Whatever reads a shared list reads its items: `nones.opened` gives these, and `mutation.place` treats them as the
+place that gets new items. Nothing else ever refers to the items, so any change of them is right, except changes of lists inside
+of them: these become shared lists themselves from the next attempt on.
 
-A shared list is no list where it is kept, in a variable, an attribute, a result or an argument. Nothing makes one of a list
-that the source did not make there, so that a list of the instance is never copied by it.
+Where a shared list is kept, in a variable, an attribute, a result or an argument, only its number is. No shared list is ever
+made from a list that the source did not make at that place, so that lists of the instance are never copied by it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ KEEP_NO_ARGUMENTS = frozenset(
 
 
 def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
-    """What an expression gives that makes a list, set or dictionary: a shared one where an earlier attempt has found so."""
+    """The value of an expression that makes a list, set or dictionary: a shared one if an earlier attempt has found that it has
+    to be."""
     if isinstance(node, ast.Call) and f.program.datatypes.has_shared:
         _refuse_kept_view(f, node)
     if kind(value) not in ("list", "set", "dict") or f.definition is None or not makes(node):
@@ -76,7 +77,7 @@ def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
 
 
 def _shared(f: Frame, node: ast.AST, cls: type, value: Value) -> Value:
-    """A new shared list of a class, with what is in a list of the program."""
+    """A new shared list of a class, with the items of a list of the program."""
     t = DataT(f.program.datatypes.union_of_made(cls, (ITEMS,)))
     f.program.datatypes.has_field(cls, ITEMS)
     items = field_value(f, node, cls, ITEMS, value)
@@ -91,8 +92,8 @@ MADE.append(_as_made)
 
 
 def _kept_at(f: Frame, place: Place) -> str | None:
-    """What `_kept_places` has for a place of the function that is compiled, or of the one that is compiled in place in it; None
-    where nothing keeps the value."""
+    """The entry of `_kept_places` for a place of the function that is compiled, or of the one that is compiled in place in it;
+    None if nothing keeps the value."""
     written = None if f.definition is None else _kept_places(f.definition).get(place)
     if written is None and f.function is not None:
         return _kept_places(source_of(stripped(f.function))[0]).get(place)
@@ -101,8 +102,8 @@ def _kept_at(f: Frame, place: Place) -> str | None:
 
 @lru_cache(1 << 10)
 def _kept_places(definition: ast.FunctionDef) -> dict[Place, str]:
-    """Where the expressions stand of whose values something may keep a reference, and not only read what is in them; with the
-    names of the attributes that get them, "" for others."""
+    """The places of expressions whose values something may keep a reference to, rather than only read their contents; with the
+    attribute that keeps each, "" if none does."""
     return {place_of(x): _attribute(node) for node in every_node(definition) for x in _kept_by(node) if hasattr(x, "lineno")}
 
 
@@ -232,7 +233,7 @@ def kind_inside(f: Frame, value: Value) -> str:
 
 
 def _as_result(f: Frame, value: Value) -> Value | None:
-    """What a result has in place of shared lists: the lists, as they are when `forward` ends."""
+    """The lists of the program that stand for shared lists in a result, with their items when `forward` ends."""
     t = type_or_none(value)
     if holds_itself(f, t):
         return None

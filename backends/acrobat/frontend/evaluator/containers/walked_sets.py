@@ -1,5 +1,5 @@
-"""Sets of ints that are walked over in Python's order, which `library/set_order.py` tells: those to which the elements of a
-list were added one after the other (`set(xs)`), and what the operator `-` leaves of one (`set(range(n)) - set(chosen)`)."""
+"""Sets of ints that are walked over in Python's order, which `library/set_order.py` computes: those made by adding the elements
+of a list one after the other (`set(xs)`), and differences of one and another set (`set(range(n)) - set(chosen)`)."""
 
 from __future__ import annotations
 

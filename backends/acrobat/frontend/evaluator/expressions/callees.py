@@ -135,7 +135,7 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
 
 
 def _is_the_object(value: Value, callee: OneOf) -> TypeGuard[Dyn]:
-    """Whether a value is the object whose class decides which function is called."""
+    """Whether a value is the object whose class selects the function that is called."""
     return isinstance(value, Dyn) and callee.about is not None and value.atom == callee.about.atom
 
 

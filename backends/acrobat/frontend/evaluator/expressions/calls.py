@@ -67,7 +67,7 @@ class ArgumentsAsWritten:
         return [v for _, parts in self.by_position for v in parts]
 
     def is_number_unknown(self, node: ast.Call) -> bool:
-        """Whether nothing is known yet of what follows a `*`, so that it may be any number of arguments."""
+        """Whether nothing is known yet of the value after a `*`, so that the number of arguments is unknown."""
         starred = {a.value for a in node.args if isinstance(a, ast.Starred)}
         return any(written in starred and any(map(nothing_known, parts)) for written, parts in self.by_position)
 
@@ -183,8 +183,8 @@ def _by_form(f: Frame, node: ast.Call, callee: Value) -> Value | None:
 
 
 def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, ArgumentsAsWritten]:
-    """Compile the arguments of a call. Gives them, and the callee: compiled again if an argument has changed the object
-    that it is a method of: `stack.push(g(stack.pop()))`. Raises Refused."""
+    """Compile the arguments of a call. Returns them and the callee, which is compiled again if computing an argument has
+    changed the object that it is a method of, as in `stack.push(g(stack.pop()))`. Raises Refused."""
     keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
     read = f.expression if keeps else f.borrowed
     before = len(f.moves)
@@ -212,8 +212,8 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
 
 
 def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
-    """Note that the result of a call may be a list of the arguments, or have one or a part of one in it. (Of tensors
-    `_forget_aliases` in `tensors/memory.py` does so.)"""
+    """Note that the result of a call may be, contain or be a part of a list among the arguments. (`_forget_aliases` in
+    `tensors/memory.py` does so for tensors.)"""
     keeps = changeable(f, type_or_none(result)) or _makes_numbered(f, callee, result)
     if keeps and not _makes_lists(callee):
         lists = [*node.args, *(k.value for k in node.keywords)]
@@ -226,13 +226,13 @@ def _seen_in_result(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
 
 
 def _makes_numbered(f: Frame, callee: Value, result: Value) -> bool:
-    """Whether a call makes an object that the program has as a number (`referenced`): no value in place of the number is ever
-    changed, but its attributes may be the arguments."""
+    """Whether a call makes a numbered object (`referenced`): its number never changes, but its attributes may be the
+    arguments."""
     return isinstance(callee, Static) and isinstance(callee.value, type) and is_referenced(f, result)
 
 
 def _displayed(args: Sequence[ast.expr]) -> set[str]:
-    """The names whose values, or parts of them, are written-out elements among the arguments: `x` of `cat([x, x[0]])`."""
+    """The names whose values, or parts of them, are elements of displays among the arguments: `x` in `cat([x, x[0]])`."""
     displays = [
         a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in every_node(a))
     ]
@@ -240,7 +240,7 @@ def _displayed(args: Sequence[ast.expr]) -> set[str]:
 
 
 def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
-    """Note that something else may refer to parts of the arguments: the result of the call may contain such a part."""
+    """Note that something else may refer to parts of the arguments, since the result of the call may contain such a part."""
     builtin = _makes_lists(callee) or isinstance(result, Held)
     if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
         return
@@ -269,7 +269,7 @@ def _spread(f: Frame, written: ast.expr) -> list[Value]:
 
 
 def _as_always(keywords: Sequence[ast.keyword]) -> bool:
-    """Whether the arguments by name of `zip` say what it does without them."""
+    """Whether the keyword arguments of `zip` have the values that change nothing."""
     return all(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in keywords)
 
 
@@ -291,8 +291,8 @@ def _may_share(f: Frame, one: Any, other: Any) -> bool:
 
 
 def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bool:
-    """Whether the result of a call of one of Python's functions or methods has nothing in it that the operands have: it is a
-    number or a string, or a list of its own with elements that cannot be changed."""
+    """Whether the result of a call of one of Python's functions or methods contains nothing of the operands: it is a number or
+    a string, or a new list whose elements cannot be changed."""
     inner = {x for operand in _operands(node) for x in every_node(operand) if isinstance(x, ast.Call)}
     if not inner <= f.keeping_nothing:
         return False

@@ -1,4 +1,4 @@
-"""Items of dictionaries, also such that a look-up enters."""
+"""Items of dictionaries, also of those that enter a missing key when it is looked up."""
 
 from __future__ import annotations
 

@@ -51,8 +51,9 @@ def given_by_name(f: Frame, written: ast.expr, read: Callable[[ast.expr], Value]
 
 
 def with_several_sets_of_names(f: Frame, node: ast.Call, hint: str) -> Value | None:
-    """A call with `**options` of a dictionary that has one of several sets of names, or none: the call with each. One that does
-    not take the names of a set is an error of the instance. None for other calls. Raises Refused."""
+    """A call with `**options` of a dictionary that has one of several sets of names, or of `{}` in its place: the call,
+    compiled for each of these. A call that does not take the names of a set is an error of the instance. None for other calls.
+    Raises Refused."""
     by_name = next((k for k in node.keywords if k.arg is None), None)
     if by_name is None:
         return None

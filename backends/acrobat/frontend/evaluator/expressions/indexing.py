@@ -108,8 +108,8 @@ def _has_keys(f: Frame, node: ast.AST, value: Value, keys: Sequence[Any]) -> boo
 
 
 def _has_several_with_items(f: Frame, value: Value) -> bool:
-    """Whether a value is of one of several types with items that differ: a tensor or a tuple, say, as a field of requests holds
-    that are told apart by another field."""
+    """Whether a value is of one of several types that have items of different types: a tensor or a tuple, say, in a field whose
+    type another field of the object tells."""
     words = [word for word in mixed(f, value) if word in ITERABLE]
     return len(words) > 1 and not {*words} <= {*SEQUENCES}
 

@@ -68,7 +68,7 @@ def _marked(f: Frame, node: ast.Call, marker: Any, args: list[Value], kwargs: di
 
 
 def _written_out(f: Frame, result: Dyn, value: Value) -> Dyn:
-    """The result of a marker. If the elements of the marked list are known one by one, so are those of the result."""
+    """The result of a marker: if the elements of the marked list are known one by one, so are those of the result."""
     items = f.display(value) if is_list(value) else None
     if items is not None and isinstance(result.atom, n.Var) and isinstance(result.type, ListT):
         t = result.type.item

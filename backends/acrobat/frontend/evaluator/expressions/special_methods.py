@@ -56,7 +56,7 @@ def _length(f: Frame, value: Dyn) -> Value | None:
 
 @handles(TEXTS, "object")
 def _text(f: Frame, value: Dyn, name: str) -> Value | None:
-    """The text by which the classes of an object show it: a class without `__str__` by its `__repr__`."""
+    """The text of an object by the `__str__` of its class, or by the `__repr__` of a class without one."""
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases.get(value.type.name, ())
     if name == "__str__" and all(_is_of_object(c, name) for c in classes):
@@ -83,8 +83,8 @@ def _generated_repr(cls: type) -> FunctionType | None:
 
 
 def _write_repr(f: Frame, cls: type) -> None:
-    """Have the `__repr__` that Python has generated for a dataclass as `source_of` finds it written out. Raises Refused where
-    the text shows of a float that it is an int in Python."""
+    """Have `source_of` find the `__repr__` that Python has generated for a dataclass as source text. Raises Refused if the text
+    would show a float of the program that is an int in Python."""
     function, named = _generated_repr(cls), original(cls)
     assert function is not None
     names = [x.name for x in dataclasses.fields(cls) if x.repr]
@@ -101,7 +101,7 @@ def _write_repr(f: Frame, cls: type) -> None:
 
 
 def _is_of_object(cls: type, name: str) -> bool:
-    """Whether a class has a special method as `object` has it."""
+    """Whether a class inherits a special method from `object`."""
     return inspect.getattr_static(cls, name) is vars(object)[name]
 
 

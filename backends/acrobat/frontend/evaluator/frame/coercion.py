@@ -110,8 +110,8 @@ class CoercingFrame(CoveringFrame):
             return self.problem(node, str(error)).atom
 
     def as_annotated(self, wanted: Any, have: Any) -> Any:
-        """The type that an annotation says for a value of a type `have`: a `Dict` in it is a defaultdict or Counter where the
-        value is one."""
+        """The type that an annotation says for a value of the type `have`: a `Dict` in it stands for a defaultdict or Counter
+        if the value is one."""
         match wanted, have:
             case ListT(rows=None), DataT() if is_shared(have):
                 return have
@@ -230,14 +230,15 @@ class CoercingFrame(CoveringFrame):
         return self.as_number(value) if isinstance(value, Special) else value
 
     def type_when_staged(self, value: Value) -> Any:
-        """The type of a value, of a constant object that which it has as a value of the program. Raises Mismatch."""
+        """The type of a value; for a constant object, its type as a value of the program. Raises Mismatch."""
         if type_or_none(value) is not None:
             return type_of(value)
         with self.trial():
             return type_of(self.as_object(self.as_number(value)))
 
     def as_number(self, value: Value) -> Value:
-        """A constant object to which the program refers by a number as such, also inside of a tuple; other values unchanged."""
+        """A constant object that the program refers to by a number, as that number, also inside of a tuple; other values
+        unchanged."""
         if isinstance(value, TupleV):
             return replace(value, items=tuple(map(self.as_number, value.items)))
         if isinstance(value, Special) and value.python_object is not None:  # a module
@@ -248,8 +249,8 @@ class CoercingFrame(CoveringFrame):
         return next((result for result in found if result is not None), value)
 
     def empty(self, type: Any) -> Dyn:
-        """A new list, set or dictionary with nothing in it. As long as the type of its elements is not known it is a
-        placeholder; one of which no round finds that type is never filled."""
+        """A new empty list, set or dictionary: a placeholder as long as the type of its elements is not known. If no round of
+        compiling finds that type, nothing is ever put into it."""
         if contains_unknown(type):
             if self.span not in self.program.never_filled:
                 self.program.empties.add(self.span)
@@ -260,11 +261,11 @@ class CoercingFrame(CoveringFrame):
         return new
 
     def learnt(self, span: Span) -> Any:
-        """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""
+        """The type of the list that is made at a place in the source, as far as earlier rounds of compiling have found it."""
         return self.program.learnt.get((self.key, span), UnknownT())
 
     def learn(self, span: Span, type: Any) -> None:
-        """Note for the next round the type of the list made at `span`, whose element type was not known there."""
+        """Note for the next round of compiling the type of the list made at `span`, whose element type was not known there."""
         self.program.datatypes.met.lists.note_elements(span, type)
         self.program.incomplete = True
         if not contains_unknown(type) and self.learnt(span) != type:

@@ -145,8 +145,8 @@ class CoveringFrame(FrameState):
         return None
 
     def covers(self, whole: Any, part: Any, numbers: bool = False) -> bool:
-        """Whether values of a type `part` are, or can become, values of the type `whole`; `numbers` as in `common`. Of trees
-        with each other in them, which are asked about again inside, it is not known."""
+        """Whether values of a type `part` are, or can become, values of the type `whole`; `numbers` as in `common`. Not known
+        for trees that contain each other, about which this would ask without end."""
         if (whole, part) in self.covering:
             return False
         self.covering.add((whole, part))
@@ -159,8 +159,7 @@ class CoveringFrame(FrameState):
             self.covering.discard((whole, part))
 
     def _without_widening(self, type: Any, have: Any) -> bool:
-        """Whether no int of a value of a type becomes a float in a tree: at one place in trees there may be the one or the
-        other, where an int was left beside."""
+        """Whether values of a type can become part of a tree without an int becoming a float."""
         if isinstance(type, TupleT) and isinstance(have, TupleT) and len(type.items) == len(have.items):
             return all(map(self._without_widening, type.items, have.items))
         return type == have or not (is_leaf(type) and is_leaf(have))

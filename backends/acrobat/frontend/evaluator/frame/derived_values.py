@@ -18,7 +18,7 @@ def derived_class(f: Frame, value: Any) -> type | None:
 
 
 def of_class_of(whole: Any, value: Value) -> Value:
-    """What a change in place has made of a list or dictionary, `whole`: it is of the same class of the source still."""
+    """A list or dictionary after a change in place, of the same derived class as before the change (`whole`)."""
     t = type_or_none(whole)
     is_one = isinstance(t, ListT) and bool(t.kind.cls) and is_container(value)
     return as_kind(value, t.kind) if is_one else value

@@ -92,14 +92,15 @@ class Frame(TakingApartFrame):
         return value
 
     def read_early(self, parts: Sequence[ast.expr]) -> list[int]:
-        """As `read_too_early`, but for numbers: of those Python, too, has the value from before."""
+        """As `read_too_early`, without numbers: these have the value from before the change in Python, too."""
         early = read_too_early(parts, self.changed_by)
         with self.trial():
             return [i for i in early if not is_number(self.borrowed(parts[i]))]
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
-        """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A
-        conditional expression or comprehension that does is compiled as statements from the next round on."""
+        """`work()`, in which changing a list is a problem, because parts of `node` are compiled several times or in a branch. A
+        conditional expression or comprehension that changes one is compiled as statements from the next round of compiling
+        on."""
         if isinstance(node, ast.IfExp) and self.is_step_by_step(node):
             return self._as_statement(node)
         if isinstance(node, ast.BoolOp) and self.is_step_by_step(node):
@@ -117,8 +118,8 @@ class Frame(TakingApartFrame):
         return value
 
     def with_effects(self, node: ast.BoolOp, choice: ast.IfExp, work: Callable[[], Value]) -> Value:
-        """`work()`, the truth of `node`. If its operands change a list or field, which is to happen only where they are
-        computed, it is compiled as `choice`, by statements, from the next round on."""
+        """`work()`, the truth of `node`. If its operands change a list or field, which must happen only if they are computed,
+        `choice` is compiled in its place, by statements, from the next round of compiling on."""
         if self.is_step_by_step(node):
             return self._as_statement(choice)
         with self.changes() as changed:
@@ -134,14 +135,14 @@ class Frame(TakingApartFrame):
         return (self.file, node.lineno, node.col_offset) in self.program.step_by_step
 
     def _as_statement(self, node: ast.IfExp) -> Value:
-        """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""
+        """The value of a conditional expression of which only the chosen side may have effects: an `if` that assigns it."""
         name = hidden("either", node)
         text = "if test: name = one\nelse: name = other"
         self.straight(quoted(node, text, test=node.test, name=name, one=node.body, other=node.orelse))
         return self.env.pop(name, unknown())
 
     def _operands_in_turn(self, node: ast.BoolOp) -> Value:
-        """The value of `a or b`, or `a and b`, of which `b` is to have its effects only where it is computed."""
+        """The value of `a or b`, or `a and b`, where `b` may have its effects only if it is computed."""
         name = hidden("operand", node)
         text = "if name: name = value" if isinstance(node.op, ast.And) else "if not name: name = value"
         self.straight(quoted(node, "name = value", name=name, value=node.values[0]))
@@ -150,8 +151,8 @@ class Frame(TakingApartFrame):
         return self.env.pop(name, unknown())
 
     def note_field(self, key: Key, writes: bool) -> None:
-        """Note that a field of objects that may have been there before is read or written. Raises Refused where an iterator
-        that has a name still reads what is written."""
+        """Note that a field of objects that may have existed before is read or written. Raises Refused if a named iterator
+        still has to read a field that is written."""
         self.program.carried.note_field(key, writes)
         if writes and any(key in read and first <= self.span.line <= last for read, first, last in self.kept_iterators):
             what = f"{self.shown(key[0])} is changed between where an iterator that reads it is made and where it is used"

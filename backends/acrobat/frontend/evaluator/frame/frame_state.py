@@ -46,8 +46,8 @@ FACTS = (
 
 @dataclass(frozen=True)
 class Turns:
-    """The names of what a function with `yield` changes over which a loop walks, and what it does with values that functions
-    take beside their parameters (`functions/carried.py`)."""
+    """What a generator changes that a loop walks over: the names, and what it does with values that functions take beside their
+    parameters (`functions/carried.py`)."""
 
     changed: set[str]
     heard: Heard
@@ -153,8 +153,8 @@ class FrameState:
         return unknown()
 
     def call_with(self, function: Any, values: Sequence[Value], node: ast.AST | None = None) -> Value:
-        """What a function, of `library/` mostly, gives for values that are not written as the arguments of a call. `node` is
-        the place of problems. Raises Refused."""
+        """The result of a function, mostly one of `library/`, for compiled arguments. `node` is the place of problems. Raises
+        Refused."""
         place = ast.Pass() if node is None else ast.copy_location(ast.Pass(), node)
         return self.program.call(self, place, function, values, {})
 
@@ -177,8 +177,8 @@ class FrameState:
 
     @contextmanager
     def changes(self, counted: bool = True) -> Iterator[set[str]]:
-        """A context that gives the names of which a list, object or tensor is changed in it, a set that grows meanwhile. Around
-        it these count as changed, too, unless `counted` is false."""
+        """A context that yields a set of the names whose list, object or tensor is changed in it; the set grows meanwhile.
+        Unless `counted` is false, these changes also count in the contexts around it."""
         around, inside = self.mutated, set[str]()
         self.mutated = inside
         try:
@@ -268,8 +268,8 @@ class FrameState:
         return {name: self.env[name] for name in self.program.carried.types if name in self.env}
 
     def _owned_states(self) -> Claims:
-        """What `owned` has of attributes of modules that the model assigns to (`state`), and of lists of objects
-        (`referenced`): any function may name these."""
+        """The claims in `owned` on attributes of modules that the model assigns to (`state`), and on lists of objects
+        (`referenced`): any function may use these."""
         return {c for x in self.program.carried.tracked for c in tracked(x) & self.owned}
 
     @contextmanager

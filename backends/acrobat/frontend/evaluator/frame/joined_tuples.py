@@ -49,8 +49,8 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
 
 
 def _has_leaves_beside_lists(tuples: Sequence[Any]) -> bool:
-    """Whether some of several tuples have a number or a string where others have a list, or such tuples in one place. These are
-    the leaves and the nodes of trees, `(label, word)` and `(label, parts)`, which have a type of their own."""
+    """Whether, among several tuples, some have a number or a string in a place where others have a list, or such tuples. These
+    are the leaves and the nodes of trees, `(label, word)` and `(label, parts)`, which have a type of their own."""
     if not all(isinstance(t, TupleT) and len(t.items) == len(tuples[0].items) for t in tuples):
         return False
     columns = [*zip(*(t.items for t in tuples), strict=True)]
@@ -59,8 +59,8 @@ def _has_leaves_beside_lists(tuples: Sequence[Any]) -> bool:
 
 
 def of_any_length(f: TypesOfFrame, *tuples: Any) -> Any:
-    """The type of tuples whose length varies, with elements like those of tuples of these types; of empty ones with elements of
-    which nothing is known. Raises Mismatch."""
+    """The type of tuples of varying length that covers tuples of these types; for empty ones nothing is known of the elements.
+    Raises Mismatch."""
     return ListT(_element(f, [x for t in tuples for x in _inside(t)]), kind=TUPLE)
 
 

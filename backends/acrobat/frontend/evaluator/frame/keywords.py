@@ -1,4 +1,5 @@
-"""The dictionary of a parameter `**kwargs`, and what it shares with other dictionaries whose keys are known at compile time."""
+"""The dictionary of a parameter `**kwargs`, and operations that it shares with other dictionaries whose keys are known at
+compile time."""
 
 from __future__ import annotations
 

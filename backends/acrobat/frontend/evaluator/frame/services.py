@@ -24,8 +24,8 @@ Key = tuple[str, str]
 
 @dataclass
 class Heard:
-    """What is done with the values that functions take beside their parameters: those that are touched, read or changed, and
-    the fields of objects that were there before which are read, or written."""
+    """What is done with the values that functions take beside their parameters: which are touched, read or changed, and which
+    fields of objects that existed before are read or written."""
 
     touched: set[str] = field(default_factory=set)
     read: set[Key] = field(default_factory=set)

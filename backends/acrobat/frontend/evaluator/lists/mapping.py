@@ -71,8 +71,8 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, hint: str = "row") -> D
 
 
 def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -> Dyn:
-    """As `mapped`, where computing an item, of type `t`, changes values that functions take and give beside their parameters
-    (`functions/carried.py`): one after the other, in a fold."""
+    """As `mapped`, for a computation that changes values which functions take beside their parameters (`functions/carried.py`):
+    the items, of type `t`, are computed one after the other, in a fold."""
     start = [f.bind(n.ListOf((), ListT(t), span=f.span), "none"), *(f.program.carried.handed_on(f, x) for x in changed)]
     types = [type_of(v) for v in start]
     item = f.var("item", item_type(xs))
@@ -190,8 +190,8 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
 
 
 def _has_held(f: Frame, type: Any) -> bool:
-    """Whether there are values with few uses in values of a type, also as one of several types, or such that the program has as
-    numbers."""
+    """Whether values of a type contain values with few uses (`Held`), also as one of several types, or contain such as the
+    program has as numbers."""
     match type:
         case TupleT(items):
             return any(_has_held(f, t) for t in items)
@@ -201,8 +201,7 @@ def _has_held(f: Frame, type: Any) -> bool:
 
 
 def has_numbers(f: Frame, type: Any) -> bool:
-    """Whether values of a type, also objects that the model makes, have something in them that the program has as a number:
-    shared lists, or objects to which several names refer."""
+    """Whether values of a type, or the objects in them that the model makes, contain numbered objects or shared lists."""
     datatypes = f.program.datatypes
     pending, seen = [type] if datatypes.has_references else [], set[str]()
     while pending:
@@ -222,8 +221,8 @@ def has_numbers(f: Frame, type: Any) -> bool:
 
 
 def holds_itself(f: Frame, type: Any, around: frozenset[str] = frozenset(), mixed: frozenset[str] = frozenset()) -> bool:
-    """Whether a shared list (`shared_lists`), which a value of a type is or has in it outside of objects, may have others of
-    its type in it. `around` are the types of shared lists around it, `mixed` the mixed unions around it inside of these."""
+    """Whether a shared list (`shared_lists`) that a value of a type is or contains, outside of objects, may contain others of
+    its own type. `around`: the types of shared lists around it; `mixed`: the mixed unions around it inside of these."""
     match f.without_none(type) if f.program.datatypes.has_shared else None:
         case TupleT(items):
             return any(holds_itself(f, x, around, mixed) for x in items)

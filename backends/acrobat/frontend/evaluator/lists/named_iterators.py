@@ -39,7 +39,7 @@ _loops: dict[ast.For, ast.stmt] = {}
 
 
 def has_more(iterator: Any) -> bool:
-    """What the program asks of an iterator that has a name, before it takes the next item. The compiler knows it by itself."""
+    """What the program asks of a named iterator before it takes the next item. The compiler has a handler for it."""
     raise NotImplementedError
 
 
@@ -62,8 +62,8 @@ def holds_iterator(value: Any) -> bool:
 
 
 def gives_iterator(f: Frame, node: ast.AST | None) -> bool:
-    """Whether an expression is a call of a generator function of the model, or of a function that gives what such a one does:
-    the program has that as a list."""
+    """Whether an expression is a call of a generator function of the model, or of a function that returns the result of one:
+    the program has that result as a list."""
     match f.callees.get(node) if isinstance(node, ast.Call) else None:
         case Nested(definition):
             return is_generator(definition)
@@ -138,9 +138,9 @@ def as_parameter(
 
 
 def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> Value | None:
-    """The value of `source` that the statement `s` assigns to `target`, where it is an iterator that gets a name: as a list of
-    the kind "iterator", or None after the name was bound to the iterator, as it is used once at most. Other values unchanged.
-    Raises Refused for an iterator that goes through something which is changed before it is used."""
+    """The value of `source` that the statement `s` assigns to `target`, if it is an iterator: a list of the kind "iterator", or
+    None after the name was bound to the iterator itself, because it is used at most once. Other values unchanged. Raises
+    Refused for an iterator over something that is changed before the iterator is used."""
     if not is_iterator(value) and not gives_iterator(f, source) or isinstance(target, (ast.Tuple, ast.List)):
         return value
     if not isinstance(target, ast.Name):
@@ -198,7 +198,7 @@ def fields_read_lazily(f: Frame, node: ast.expr, seen: frozenset[str] = frozense
 
 
 def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:
-    """Note that nothing but its name refers to an iterator that has just got one."""
+    """Note that only its name refers to an iterator that was just assigned."""
     if kind(value) == "iterator" and isinstance(target, ast.Name):
         f.owned |= {target.id} if holds_parts(f, value) else claims(target.id)
 
@@ -243,9 +243,9 @@ def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
 
 
 def _is_used_up(f: Frame, value: Dyn) -> bool:
-    """Whether the expression that walks over an iterator now takes all that `next` has left, and nothing asks for more later.
-    That holds if it has one name, which is no parameter, and if each expression which reads that name, other than `next`, is
-    the last that does."""
+    """Whether the expression that walks over an iterator takes all remaining items, and nothing asks for more later. That holds
+    if the iterator has one name, which is no parameter, and each expression that reads that name, other than `next`, is the
+    last that does."""
     names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
     function = f.key[0] if f.key is not None else None
     outer = LIFTED[function].outer if function in LIFTED else function

@@ -42,7 +42,7 @@ def sizes_in(f: Frame, value: Value) -> Size:
 
 
 def common_size(a: Size, b: Size) -> Size:
-    """What two values of one type have in common of what `sizes_in` says of them."""
+    """What holds of both of two values of one type: the part of their `sizes_in` that is equal."""
     if a == b or not isinstance(a, tuple) or not isinstance(b, tuple):
         return a if a == b else 0
     inside = tuple(map(common_size, a, b))

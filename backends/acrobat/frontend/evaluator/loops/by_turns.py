@@ -1,11 +1,13 @@
-"""Loops over what a function with `yield` gives that changes something: an attribute of the model, or a list that it is given.
+"""Loops over a generator that changes something: an attribute of the model, or a list that it is given.
 
     for proof in self.proofs(goal):      # `proofs` counts in `self.counter`
         best = max(best, proof.score)
 
-Python runs the function and the body by turns, the program all of the function first. That is the same where neither of the two
-touches what the other one changes, and where the loop is not left early. Where a function with `yield` gives on what another
-one gives, by `yield from`, nothing of its own comes between: it is the loop over the first one that has to be so."""
+Python runs the generator and the body of the loop by turns; the program runs the whole generator first. That is the same if
+neither of the two uses what the other one changes, and the loop is not left early. A generator that passes on the values of
+another one by `yield from` does nothing of its own in between, so it is the loop over the inner generator that has to satisfy
+this.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ from backends.acrobat.frontend.values import Static, Value
 
 
 def computed_at_once(f: Frame, s: ast.For, work: Callable[[], Value]) -> Value:
-    """`work()`, which gives what the loop `s` iterates. It may call a function with `yield` that changes something, which
-    `checked` then looks after."""
+    """`work()`, which compiles what the loop `s` iterates. That may be a generator that changes something, for which `checked`
+    then checks the body of the loop."""
     if not isinstance(s.iter, ast.Call) or any(map(ends, s.body)) or generator_called(f, s.iter) is None:
         return work()
     f.by_turns[s.iter] = Turns(set(), Heard())
@@ -40,7 +42,7 @@ def computed_at_once(f: Frame, s: ast.For, work: Callable[[], Value]) -> Value:
 
 
 def generator_called(f: Frame, call: ast.Call) -> Value | None:
-    """The function with `yield` that a call calls; None for other calls."""
+    """The generator function that a call calls; None for other calls."""
     with f.trial():
         callee = f.borrowed(call.func)
     match callee:

@@ -117,7 +117,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
 
 
 def _widened(f: Frame, learnt: Any, found: Any) -> Any:
-    """The type of elements that an earlier round of compiling has learnt, with what this one has found of them."""
+    """The type of the elements according to an earlier round of compiling, covering also what this one has found of them."""
     try:
         return f.common([learnt, found])
     except Mismatch:
@@ -125,8 +125,8 @@ def _widened(f: Frame, learnt: Any, found: Any) -> Any:
 
 
 def _needs_rounds(f: Frame, node: ast.ListComp | ast.GeneratorExp, target: ast.expr, count: int) -> bool:
-    """Whether an element cannot be computed for a number `target` that is known at run time only, such as the dimension of an
-    operation. Found by compiling it for such a number, in a trial."""
+    """Whether an element can be compiled only if the number `target` is known at compile time, because it is the dimension of
+    an operation, say. Found by compiling it in a trial for a number that is not known."""
     name = hint_of(target)
     if not 0 < count <= UNROLLED or not mentions(node.elt, name):
         return False
@@ -147,8 +147,8 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
 
 
 def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bool:
-    """Whether one of the `for`s takes values that are known at compile time only, such as the dictionaries of a constant list:
-    no list of the program can have those that the conditions keep."""
+    """Whether one of the `for`s takes values that can be known at compile time only, such as the dictionaries of a constant
+    list: the elements that the conditions keep cannot be collected in a list of the program."""
     targets = {*assigned([g.target for g in node.generators])}
     for g in node.generators:
         if any(isinstance(x, ast.Name) and x.id in targets for x in every_node(g.iter)) or changed_in(f, [g.iter]):

@@ -28,7 +28,8 @@ LAZY = (map, filter, zip, enumerate, iter)
 
 
 def note_taken_at_once(f: Frame, node: ast.Call, callee: Value) -> None:
-    """Note of the only argument of a call whether the function takes all of its elements before anything else is computed."""
+    """If the function called takes all elements of its only argument before anything else is computed, note this of the
+    argument."""
     if len(node.args) != 1 or any(k.arg != "default" for k in node.keywords if callee != Static(sorted)):
         return
     if isinstance(callee, Method):
@@ -42,7 +43,7 @@ def note_taken_at_once(f: Frame, node: ast.Call, callee: Value) -> None:
 
 def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
     """Note that a method takes all elements of its arguments, and puts each into `owner` before it takes the next one. Raises
-    Refused where they are computed from what is in `owner` by then."""
+    Refused if elements are computed from `owner`, which has changed by then."""
     given_on = isinstance(owner, ast.Name) and owner.id == YIELDED  # which nothing else sees
     at_once = (a for a in args if given_on or not isinstance(a, ast.Call) or _is_lazy_call(f, a))  # a generator may see `owner`
     f.taken_at_once.update(at_once)
@@ -68,8 +69,8 @@ def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Va
 
 
 def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value]) -> Value:
-    """`work()`, the value of a call whose arguments are compiled already. Raises Refused, also where the call changes what the
-    elements of an iterator among its arguments are computed from, as a `key` may: it runs between two elements."""
+    """`work()`, the value of a call whose arguments are compiled already. Raises Refused, also if the call changes what the
+    elements of an iterator among its arguments are computed from, as a `key` function may that runs between two elements."""
     with f.changes() as everything:
         value = work()
     changed = everything & set(f.env)
@@ -85,8 +86,8 @@ def iterated(f: Frame, node: ast.Call, callee: Value, work: Callable[[], Value])
 
 
 def changed_while_walked(f: Frame, s: ast.For) -> set[str]:
-    """The names that the body of a loop changes while the iterators that it walks over read them: Python computes an element
-    from what a name has when the round begins."""
+    """The names that the body of a loop changes while the iterators that it walks over read them: Python computes each element
+    from the values that names have when its round begins."""
     read = {name for node in _lazy_parts(f, s.iter) for name in names_read(f, node)}
     if not read or f.function is None:
         return set()

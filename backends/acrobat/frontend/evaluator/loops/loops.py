@@ -90,9 +90,9 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
 
 def _note_lost(f: Frame, s: LoopStatement) -> None:
-    """Note what a name alone refers to at the beginning of the round that was compiled now, and not at its end. As the trials
-    have found what one round ends, that is what a later one ends, as in `b = a; a = shared`: the next time the loop is compiled
-    no round begins with it."""
+    """Note the claims that hold at the beginning of the round just compiled and not at its end. The trials have removed the
+    claims that one round ends; these are those that only a later one ends, as in `b = a; a = shared`. When the loop is compiled
+    again, no round begins with them."""
     if lost := f.owned - f.owned_at_end:
         if not f.trials and not f.program.incomplete:
             f.program.lost_in_rounds.setdefault((f.key, span_of(s, f.file)), set()).update(lost)
@@ -117,8 +117,8 @@ def _bind_last_values(f: Frame, s: LoopStatement, carried: Carried, result: n.At
 
 
 def tested_in_body(f: Frame, s: LoopStatement) -> LoopStatement:
-    """The loop, its test in the body if it is a `while` loop whose test changes a list or an object: what a test changes is not
-    carried to the next round, what the body changes is."""
+    """The loop; a `while` loop whose test changes a list or an object gets its test in the body, because only what the body
+    changes is carried to the next round."""
     if (
         not isinstance(s, ast.While)
         or not any(isinstance(x, ast.Call) for x in every_node(s.test))
@@ -238,7 +238,8 @@ def _round(
 
 
 def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
-    """Go on after a loop whose types are not known in this round of compiling, as if the names assigned in it kept theirs."""
+    """Go on after a loop whose types are not known in this round of compiling, as if the names assigned in it kept their
+    types."""
     f.program.incomplete = True
     unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
     if unclear and not f.trials:

@@ -1,8 +1,8 @@
-"""Dictionaries that a comprehension makes of one whose keys are names and whose values are of several types:
+"""Comprehensions that make a dictionary from one whose keys are names and whose values are of several types:
 
     {name: value for name, value in result.items() if value is not None}
 
-Each entry is compiled by itself, and each condition that is known at run time only decides whether the dictionary has that key.
+Each entry is compiled by itself. A condition that is known at run time only decides whether the dictionary has that key.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MOST = 32
 
 
 def named_entries(f: Frame, node: ast.DictComp) -> Value | None:
-    """The dictionary that a comprehension makes of the entries of a dictionary with names as keys; None for comprehensions of
-    all other kinds. Raises Refused."""
+    """The dictionary that a comprehension makes from the entries of a dictionary with names as keys; None for all other
+    comprehensions. Raises Refused."""
     match node.generators:
         case [ast.comprehension(target, ast.Call(ast.Attribute(owner, "items"), [], []), ifs, 0)]:
             pass
@@ -76,7 +76,8 @@ class _MadeDictionaries:
         self.number = 0
 
     def of(self, entries: list[tuple[str, Value]], made: dict[str, Value] | None = None) -> Value:
-        """The dictionary with the entries `made`, and those that are made of further `entries`. Raises Refused."""
+        """The dictionary with the entries `made` and those that the comprehension makes from the remaining `entries`. Raises
+        Refused."""
         f, before = self.f, made or {}
         if any(nothing_known(v) for _, v in entries):  # of a dictionary that a later round of compiling makes
             f.program.incomplete = True

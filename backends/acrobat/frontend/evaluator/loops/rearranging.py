@@ -1,6 +1,6 @@
-"""Whether the body of a loop gives other elements to a list in an attribute or item over which the loop walks, by the source of
-the body and of the methods that it calls on the object: `s.items[0] = x`, `s.items.sort()`, `s.turn()`; and whether it only
-assigns to entries of a dictionary over whose keys it walks."""
+"""Whether the body of a loop replaces or reorders the elements of the list in an attribute or item that the loop walks over,
+judged by the source of the body and of the methods that it calls on the object: `s.items[0] = x`, `s.items.sort()`, `s.turn()`;
+and whether it only assigns to entries of a dictionary over whose keys it walks."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ READ_BY_FUNCTIONS = ("dict", "len", "list", "max", "min", "set", "sorted", "sum"
 
 
 def only_gets_entries(f: Frame, s: ast.For, name: str) -> bool:
-    """Whether the body of the loop `s` changes the dictionary `name`, and does nothing to it but assign to entries: it loses no
-    key, and the name stays its name. Then its length tells whether its keys are those that the loop walks over, for which
-    Python looks at the length too."""
+    """Whether the loop's body `s` changes the dictionary `name` only by assigning to entries: it loses no key, and the name is
+    not rebound. Then an equal length means equal keys, and Python compares the length, too."""
     if kind(f.env.get(name, unknown())) != "dict" or name not in assigned(s.body):
         return False
     if name in {*stored(s.body), *names_in(s.target)}:
@@ -57,9 +56,9 @@ def seen_by_nested(f: Frame, nodes: Iterable[ast.AST], name: str) -> bool:
 
 
 def rearranges(f: Frame, s: ast.For, path: ast.expr, of_keys: bool) -> bool:
-    """Whether the body of the loop `s` over `path` gives other elements to the list there without making it longer or shorter,
-    or other keys to a dictionary if it is `of_keys`. An element that has the loop's own index or key may be another one: the
-    loop has been there."""
+    """Whether the body of the loop `s` over `path` replaces or reorders elements of the list there without changing its length,
+    or keys of a dictionary if it is `of_keys`. Replacing the element at the loop's own index or key does not count: the loop
+    has passed it."""
     shown = ast.dump(path)
     own = next((x.id for x in every_node(s.target) if isinstance(x, ast.Name)), None) if _counts(s.iter) else None
     own = None if own in stored(s.body) else own
@@ -80,7 +79,7 @@ def rearranges(f: Frame, s: ast.For, path: ast.expr, of_keys: bool) -> bool:
 
 
 def _updated(nodes: Iterable[ast.AST], shown: str) -> bool:
-    """Whether nodes call `update` of what the dump of an expression shows."""
+    """Whether nodes call `update` of the expression with this dump."""
     functions = (x.func for node in nodes for x in every_node(node) if isinstance(x, ast.Call))
     return any(isinstance(c, ast.Attribute) and c.attr == "update" and ast.dump(c.value) == shown for c in functions)
 
@@ -113,7 +112,8 @@ def _called_on(nodes: Iterable[ast.AST], name: str) -> set[str]:
 
 
 def _method_changes(cls: type, method: str, attribute: str, visited: set[str]) -> bool:
-    """Whether a method of a class, or one that it calls on its object, gives other elements to a list in an attribute."""
+    """Whether a method of a class, or one that it calls on its object, replaces or reorders elements of a list in an
+    attribute."""
     meant: Any = inspect.getattr_static(cls, method, None)
     if method in visited or not isinstance(meant, FunctionType):
         return False
@@ -130,8 +130,9 @@ def _method_changes(cls: type, method: str, attribute: str, visited: set[str]) -
 
 
 def _changes(nodes: Iterable[ast.AST], is_list: Callable[[ast.expr], bool], own: str | None, of_keys: bool = False) -> bool:
-    """Whether nodes assign to items of a list, have it in another order, or make it both longer and shorter. The item at the
-    index `own`, a name, does not count, and where only keys count (`of_keys`), an assignment to an item may add one."""
+    """Whether nodes assign to items of a list, reorder it, or make it both longer and shorter. Assigning to the item at the
+    index `own`, a name, does not count; nor, if only keys count (`of_keys`), does assigning to an item, which can only add a
+    key."""
     called, inside = set(), [x for node in nodes for x in every_node(node)]
     for x in inside:
         match x:

@@ -1,5 +1,6 @@
-"""`zip` of modules and of lists that may be shorter: `for u, (h, c) in zip(self.u_f, children)`, of a tree whose nodes have at
-most so many children. Each round is compiled for its module, and tests first whether the lists have an element for it."""
+"""`zip` of modules with lists that may be shorter: `for u, (h, c) in zip(self.u_f, children)`, for a tree whose nodes have at
+most as many children as there are modules. Each round is compiled for its module, and tests first whether the lists have an
+element for it."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ def is_short_zip(f: Frame, iterated: ast.expr) -> bool:
 
 
 def guarded(f: Frame, s: ast.For) -> tuple[TupleV, ast.For] | None:
-    """For a loop over modules beside lists that may be shorter: the numbers of its rounds, and the loop over them whose body
-    tests whether the lists have so many elements. None for other loops. Raises Refused."""
+    """A loop over modules beside lists that may be shorter, as the numbers of its rounds and a loop over these whose body first
+    tests whether the lists have an element for the round. None for other loops. Raises Refused."""
     if not is_short_zip(f, s.iter):
         return None
     zip_parts = _parts(f, s.iter)

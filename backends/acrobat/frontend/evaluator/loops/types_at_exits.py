@@ -45,8 +45,8 @@ class Ways:
 
 
 def type_at_ends(f: Frame, name: str, known: Sequence[Any], ways: Ways) -> tuple[Any, bool]:
-    """The type that covers what is `known` of a carried name's type and its values at the ends of rounds, and whether it is so
-    only without the ends where the loop is left, as it may be for a name of the function's own. Raises Mismatch."""
+    """The type that covers the `known` type of a carried name and its values at the ends of rounds; and whether that leaves out
+    the ends where the loop is left, which is allowed for a local variable. Raises Mismatch."""
     try:
         return f.common([*known, *(f.type_when_staged(v) for v in ways.values(name))], numbers=True), False
     except Mismatch:
@@ -62,7 +62,8 @@ def fits(f: Frame, value: Value | None, type: Any) -> bool:
 
 
 def value_after(f: Frame, s: ast.For | ast.While, name: str, untyped: Value, value: Value, ways: Ways) -> Value:
-    """The value of a name after a loop: none if `untyped`, a bool of the program, is true. `ways` are its ends."""
+    """The value of a name after a loop; it has none if `untyped`, a bool of the program, is true. `ways` are the loop's
+    ends."""
     others = f.places([env[name] for env in ways.out if not fits(f, env.get(name), type_of(value))])
     where = f"where the loop of line {s.lineno} is left, and {describe(type_of(value))} elsewhere"
     f.left_otherwise[name] = f"TypeError: `{name}` is {others} {where}: give one of them another name"

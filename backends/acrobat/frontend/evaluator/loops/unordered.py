@@ -1,6 +1,6 @@
-"""Loops over sets whose order cannot show, as in `for t in banned: scores[t] = low`: they walk over the elements as the program
-has them. What the syntax does not tell is found by compiling a round in a trial: the types of what is changed, and that nothing
-else is changed."""
+"""Loops over sets for which the order makes no difference, as in `for t in banned: scores[t] = low`: they walk over the
+elements in the order in which the program has them. What the syntax does not tell is found by compiling a round in a trial: the
+types of what is changed, and that nothing else is changed."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def is_set(value: Value) -> bool:
 
 
 def entries_in_any_order(f: Frame, node: ast.DictComp, pairs: ast.ListComp) -> ast.ListComp:
-    """The comprehension of the pairs of a dictionary that another comprehension makes: `pairs` itself, or where it walks over a
-    set one that walks over the list of its elements. Raises Refused where their order may show."""
+    """For a dictionary comprehension `node`, written as a comprehension of `pairs`: `pairs` itself, or, if it walks over a set,
+    a comprehension that walks over the list of its elements. Raises Refused if the order may show."""
     first, *rest = pairs.generators
     generators = [ast.comprehension(first.target, without_list(f, first.iter), first.ifs, first.is_async), *rest]
     listed = any_order.in_any_order(f, ast.copy_location(ast.ListComp(pairs.elt, generators), pairs))
@@ -118,7 +118,7 @@ def _is_dictionary(value: Any) -> bool:
 
 
 def _from_start(f: Frame, s: ast.For, elements: Value) -> Value:
-    """The elements, which are indices of different items: none counts from the end."""
+    """The elements, checked to be non-negative: as indices they are those of different items."""
     if isinstance(elements, TupleV):
         if all(isinstance(v, Static) and isinstance(v.value, int) and v.value >= 0 for v in elements.items):
             return elements
@@ -139,7 +139,7 @@ def _after_round(f: Frame, s: ast.For, item: Value) -> tuple[Ways, set[str]] | N
 
 
 def _changes_are_unseen(f: Frame, s: ast.For, found: Changes) -> bool:
-    """Whether nothing that the rounds read can show what they change: neither by another name for it, nor in a function."""
+    """Whether nothing that the rounds read shows their own changes, neither another name for the same value nor a function."""
     changed = [c for c in found.found if c.how in IN_PLACE]
     names = {c.name for c in changed}
     read = {x for x in names_in(s.body, ast.Load) if x in f.env} - {c.name for c in found.found} - found.local
@@ -162,7 +162,7 @@ def _changes_are_unseen(f: Frame, s: ast.For, found: Changes) -> bool:
 
 
 def _callees(f: Frame, s: ast.For, found: Changes) -> list[Value]:
-    """What the rounds call, without the methods by which they change something."""
+    """What the rounds call, except the methods by which they make their changes."""
     statements = [c.node for c in found.found if isinstance(c.node, (ast.Expr, ast.Assign))]
     own = {id(x.value.func) for x in statements if isinstance(x.value, ast.Call)}
     calls = [x.func for b in s.body for x in every_node(b) if isinstance(x, ast.Call) and id(x.func) not in own]
@@ -172,7 +172,8 @@ def _callees(f: Frame, s: ast.For, found: Changes) -> list[Value]:
 
 
 def _seen_by_functions(f: Frame, name: str) -> bool:
-    """Whether a function that a round calls may read a name of this function, as an attribute of the model or from inside."""
+    """Whether a function that a round calls may read a name of this function: as an attribute of the model, or as a nested
+    function."""
     inner = [x for b in f.definition.body for x in every_node(b) if isinstance(x, (ast.FunctionDef, ast.Lambda))]  # type: ignore[union-attr]
     return f.program.carried.is_state(name) or any(mentions(x, name) for x in inner)
 
@@ -194,7 +195,7 @@ def _is_alone(f: Frame, name: str) -> bool:
 
 
 def _commute(f: Frame, found: Changes, item: Value, after: tuple[Ways, set[str]]) -> bool:
-    """Whether the changes of a round are those that the syntax shows, and such whose order does not show."""
+    """Whether a round changes only what the syntax shows, and in ways whose order makes no difference."""
     ways, changed = after
     allowed = {c.name for c in found.found} | found.local
     numbers = all(is_number(v) or nothing_known(v) for x in found.numbers for v in ways.values(x))
@@ -225,7 +226,7 @@ def _is_in_any_order(f: Frame, change: Change, item: Value, values: Sequence[Val
 
 
 def _items_in_any_order(f: Frame, change: Change, item: Value, whole: Value) -> bool:
-    """Whether it does not show in which order items are changed: all in the same way, or each in one round only."""
+    """Whether items may be changed in any order: all get the same change, or each is changed in one round only."""
     own = change.how == "own item"
     if kind(whole) == "dict":  # it keeps its keys in the order in which they were put in
         return not any_order.order_is_seen(f, change.name)

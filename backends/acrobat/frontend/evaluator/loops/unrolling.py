@@ -119,7 +119,7 @@ def _may_change(f: Frame, call: ast.Call, text: str) -> bool:
 
 
 def _may_be_changed(f: Frame, s: ast.For, name: str) -> bool:
-    """Whether the list or dictionary over which the loop `s` walks may be changed as its body does it."""
+    """Whether the body of the loop `s` may change the list or dictionary that it walks over in the ways that it does."""
     return _changes_own_item(f, s, name) or only_gets_entries(f, s, name)
 
 
@@ -150,8 +150,8 @@ def _changes_own_item(f: Frame, s: ast.For, name: str) -> bool:
 
 @contextmanager
 def walking_over(f: Frame, s: ast.For | ast.While) -> Iterator[Claims]:
-    """A context for the body of a loop: the lists that it walks over are not changed in it, nor by the functions that it calls,
-    which Python's loop would notice. Gives what it has added to `Frame.owned` to say so."""
+    """A context for the body of a loop, in which the lists that it walks over cannot be changed, nor by functions that it
+    calls: Python's loop would notice. Yields what it has added to `Frame.owned` for this."""
     added: Claims = set()
     if isinstance(s, ast.For):
         names = [x for x in _running_over(s.iter) if is_container(f.env.get(x, unknown())) and not _may_be_changed(f, s, x)]
@@ -173,7 +173,7 @@ def _named_parts(node: ast.expr) -> list[ast.expr]:
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
-    """The names whose values a generator function that `call` calls gets or sees; [] for calls of other functions."""
+    """The names whose values a generator function called by `call` receives or captures; [] for calls of other functions."""
     callee = generator_called(f, call)
     if callee is None:
         return []
@@ -193,8 +193,8 @@ def _running_over(node: ast.expr) -> list[str]:
 
 
 def _cuts_blocks(s: ast.For, rounds: range) -> bool:
-    """Whether the body takes a block of something by the round, as in `x[h * d : (h + 1) * d]`: blocks have fixed extents where
-    the round is known."""
+    """Whether the body takes slices whose bounds depend on the number of the round, as in `x[h * d : (h + 1) * d]`: these have
+    fixed extents if that number is known."""
 
     def by_round(bounds: Sequence[ast.expr | None]) -> bool:
         names = [{*names_in(b)} if b is not None else set[str]() for b in bounds]

@@ -47,8 +47,8 @@ is an error that names it."""
 
 
 def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int], alike: Mapping[str, Value]) -> None:
-    """Bind the carried names to their values at the start of a round, or after the loop; those in `sizes` are lists of so many
-    elements, those in `alike` tensors with the extents of these. A name that owned its list still does."""
+    """Bind the carried names to their values at the start of a round, or after the loop. Those in `sizes` are lists with this
+    number of elements, those in `alike` tensors with the extents of these. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in claims(name)}
     for name, value in values.items():
         f.rebind(name, value)
@@ -166,7 +166,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
 
 
 def _as_known(value: Value) -> Any:
-    """What compiling knows of a value: its type if the program computes it, or the value itself."""
+    """What is known of a value at compile time: its type if the program computes it, else the value itself."""
     if isinstance(value, TupleV):
         return tuple(map(_as_known, value.items))
     return value.type if isinstance(value, Dyn) else value
@@ -202,8 +202,8 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
 
 
 def _as_node(f: Frame, value: Value) -> Value:
-    """A constant dictionary, or a module of the source, as one to which the program refers by a number, also one without others
-    in it; other values unchanged."""
+    """A constant dictionary, or a module of the source, as an object that the program refers to by a number; other values
+    unchanged."""
     x = in_python(value)
     return reference(f, x) if type(x) in DICTIONARIES or f.program.datatypes.graphs.is_module(x) else value
 
@@ -216,8 +216,8 @@ def _start(f: Frame, name: str, type: Any) -> Value:
 
 
 def none_as_number(f: Frame, at: ast.AST, value: Value) -> Value:
-    """What the function gives where the statement `at` returns a value. In one that gives nothing that is a number, also in
-    loops which `return` leaves: it stands for None, which the program has no type for, and callers do not use it."""
+    """The result of a function where the statement `at` returns a value. If the function returns nothing, this is a number that
+    stands for None, for which the program has no type; callers do not use it."""
     if not f.gives_nothing:
         return value
     if isinstance(at, (ast.For, ast.While)) or type_or_none(value) is NONE:  # what leaves a loop was looked at inside of it
@@ -226,9 +226,9 @@ def none_as_number(f: Frame, at: ast.AST, value: Value) -> Value:
 
 
 def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], alike: dict[str, Value]) -> Value:
-    """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`, and
-    the lists that have another number of elements than `sizes` says are taken out of it, and so are the tensors of `alike` with
-    other extents."""
+    """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`; lists
+    whose number of elements is not as in `sizes` are removed from it, and tensors whose extents are not as in `alike` from
+    that."""
 
     def end(found: list[dict[str, Value]] = ways.on) -> Value:
         found.append(dict(f.env))

@@ -1,10 +1,10 @@
-"""Lists in attributes and items over which a loop walks, `for x in stack.items:`, while its body may change them.
+"""Lists in attributes and items that a loop walks over, `for x in stack.items:`, while its body may change them.
 
-A loop of the program walks over the list that there is when it begins; Python's would find what the body appends, and miss what
-it takes out. So at the end of each round that another one may follow the list has to be as long as it was: what differs is an
-error of the instance. What gives it other elements without that is refused, as far as the source shows it (`rearranging`).
-Names of lists are followed at compile time (`unrolling.walking_over`), and so are those of dictionaries but for entries that
-the body assigns to: these may have the keys that are there already, which the length tells.
+A loop of the program walks over the list that exists when the loop begins; Python's loop would reach what the body appends, and
+miss what it removes. So at the end of each round after which another may follow, the list must be as long as at the beginning;
+a different length is an error of the instance. Replacing or reordering elements at the same length is refused, as far as the
+source shows it (`rearranging`). Changes of lists with names are found at compile time (`unrolling.walking_over`), and so are
+those of dictionaries, except assignments to entries: these may only use existing keys, which the length shows.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _places(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _given_entries(f: Frame, s: ast.For, node: ast.expr) -> Iterator[ast.expr]:
-    """The names of dictionaries over whose keys a loop over `node` walks, and in which its body assigns to entries at most."""
+    """The names of dictionaries over whose keys a loop over `node` walks, and to whose entries its body does no more than
+    assign."""
     match node:
         case ast.Name(name) if only_gets_entries(f, s, name):
             yield node
@@ -108,7 +109,8 @@ def _walks_over_values(node: ast.AST, path: ast.expr) -> bool:
 
 
 def _is_assigned(s: ast.For, path: ast.expr) -> bool:
-    """Whether the body of a loop may give an attribute or item on a path another list, which its loop does not walk over."""
+    """Whether the body of a loop may replace an attribute or item on a path by another list, so that a change there is not one
+    of the list that the loop walks over."""
     parts = [x for x in every_node(path) if isinstance(x, (ast.Attribute, ast.Subscript))]
     names = {x.attr for x in parts if isinstance(x, ast.Attribute)}
     owners = {ast.dump(x.value) for x in parts if isinstance(x, ast.Subscript)}

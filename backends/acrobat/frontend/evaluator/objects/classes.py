@@ -30,7 +30,8 @@ def class_key(path: str) -> str:
 
 
 def alike_key(path: str) -> str:
-    """The key of `Frame.env` under which all classes are kept that the test around takes together with that of `class_key`."""
+    """The key of `Frame.env` for all classes of an object that one arm of a test handles together, `class_key` being the key
+    for the class that it is compiled for."""
     return fact_of(path, "alike")
 
 
@@ -149,9 +150,9 @@ def owner_of(f: Frame, value: Dyn, classes: Sequence[type]) -> Value:
 
 
 def special_method(f: Frame, node: ast.AST, value: Dyn, name: str, missing: str = "") -> Value | None:
-    """The special method `name` of an object, to be called with its other arguments: by its class, where its classes have
-    several. An object of a class without it is an error of the instance with the text `missing`. None where no class has such
-    a method of the source, where one has another kind of method, and without a text where one has none."""
+    """The special method `name` of an object, ready to be called with its other arguments, chosen by its class if its classes
+    have several. An object of a class without the method is an error of the instance with the text `missing`. None if no class
+    has such a method in the source, if one has a method of another kind, or if one has none and there is no text."""
     classes = classes_here(f, value)
     found = [class_attribute(f, node, value, (c,), name) for c in classes]
     methods = [x for x in found if isinstance(x, Method)]

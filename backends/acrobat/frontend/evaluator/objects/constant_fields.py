@@ -45,8 +45,8 @@ def constant_field(f: Frame, cls: type, name: str) -> Value | None:
 
 
 def as_constant(f: Frame, classes: list[type], name: str, value: Value) -> Value:
-    """A field of objects of these classes, read as `value`: one of several modules or functions if it keeps such, else `value`.
-    Raises Refused where the classes keep different ones."""
+    """A field of objects of these classes, read as `value`: if it keeps modules or functions, the one that `value` numbers,
+    else `value`. Raises Refused if the classes keep different ones."""
     if not isinstance(value, Held) or value.kind != "constant" or not isinstance(value.value, Dyn):
         return value
     first, *others = [f.program.datatypes.constants.get((c, name), []) for c in classes]

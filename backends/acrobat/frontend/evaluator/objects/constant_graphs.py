@@ -49,8 +49,8 @@ Column = Mapping[int, Any]
 
 
 def refers(f: Frame, x: Any) -> bool:
-    """Whether a constant is an object that the program has as a number: one of several of its class that lead to each other,
-    one with a dictionary or set in an attribute, which no value of the program has, or a dictionary of dictionaries."""
+    """Whether the program refers to a constant by a number: an object among several of its class that lead to each other, one
+    with a dictionary or set in an attribute, for which the program has no value, or a dictionary of dictionaries."""
     graphs = f.program.datatypes.graphs
     if type(x) in DICTIONARIES or graphs.is_module(x):
         return graphs.leads_on(x)
@@ -167,7 +167,7 @@ def entry_at(f: Frame, node: ast.AST, column: Column, at: Value) -> Value:
 
 
 def _kind(f: Frame, v: Any) -> Any:
-    """What decides how values are kept in a table: of one kind they have one table."""
+    """The kind of a value in a table: values of one kind are kept in one table."""
     if refers(f, v):
         return "object", f.program.datatypes.refer_to(v)[1]
     if v is None:

@@ -57,7 +57,7 @@ def _fields(x: Any) -> list[str] | None:
 
 
 def _is_inside_itself(x: Any, around: Sequence[int]) -> bool:
-    """Whether a constant has one of the objects in it that are `around` it, or itself."""
+    """Whether a constant contains itself, or one of the objects `around` it."""
     if id(x) in around:
         return True
     if isinstance(x, (list, tuple)) and _fields(x) is None:

@@ -68,8 +68,8 @@ def by_none(
 
 
 def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
-    """A key; where it may be of several types, its value as one of the types that the constant `keys` have; where it is one of
-    several constants, the chosen one."""
+    """A key for looking up in the constants `keys`: a mixed value as one of the types of the `keys`, a choice of constants as
+    the chosen one."""
     return of_type(f, node, f.staged(key) if isinstance(key, OneOf) else key, *{word_of_key(k) for k in keys})
 
 

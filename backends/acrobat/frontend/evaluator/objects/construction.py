@@ -67,8 +67,8 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 
 
 def _is_call_of(f: Frame, node: ast.Call, cls: type) -> bool:
-    """Whether a call that makes an object of a class has the values of the fields as its arguments, as `map(cls, xs)` and a
-    `partial` have not."""
+    """Whether the values of the fields are the arguments of the call `node` that makes the object. In `map(cls, xs)` and with a
+    `partial` they are not."""
     callee = f.callees.get(node)
     called = callee.alternatives if isinstance(callee, OneOf) else (callee,)
     return issubclass(cls, RecordOf) or all(isinstance(c, Static) and dataclasses.is_dataclass(c.value) for c in called)
@@ -86,16 +86,16 @@ def defaults_of_fields(f: Frame, node: ast.AST, cls: type, present: Collection[s
 
 
 def refuse_changed(f: Frame, cls: type, constant: Sequence[str]) -> None:
-    """Raises Refused if the program changes something in one of the fields that have an object of the source's own: in Python
-    the change would be there in the next call, too."""
+    """Raises Refused if the program changes something inside a field whose value is an object of the source: in Python the
+    change would still be there in the next call."""
     if changed := [x for x in constant if (cls, x) in f.program.changed_fields]:
         what = f"`{changed[0]}` of a `{cls.__name__}` has an object here that was made outside of the model, and is changed"
         raise Refused(what, "make a new object here")
 
 
 def _default(f: Frame, node: ast.AST, cls: type, x: dataclasses.Field[Any]) -> Value:
-    """What the `default_factory` of a field makes for the call `node`. It is made at the place where the class has the field:
-    so the lists of two fields are told apart, and those of one field are not."""
+    """The value that the `default_factory` of a field makes for the call `node`. Its place is that of the field in the class,
+    so that the lists of two fields are distinguished, and those of one field are not."""
     made = _made_by(f, x.default_factory)
     written = default_of_field(cls, x.name)
     if written is None:
@@ -117,7 +117,7 @@ def _made_by(f: Frame, factory: Any) -> ast.expr:
 
 @handles(ATTRIBUTES_PUT, "object")
 def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
-    """Compile `x.name = value`: the place `where`, which alone refers to the object, gets one with the new value."""
+    """Compile `x.name = value`: the place `where`, which alone refers to the object, gets an object with the new value."""
     assert isinstance(whole.type, DataT)
     if write_attribute(f, s, whole, name, value):
         return
@@ -147,7 +147,7 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
 
 
 def _put_first(f: Frame, s: ast.AST, classes: Sequence[type], name: str) -> None:
-    """Note that an attribute is assigned to which the objects do not have from the beginning."""
+    """Note that an attribute is assigned to that the objects do not have when they are made."""
     datatypes = f.program.datatypes
     for cls in classes:
         if datatypes.graphs.is_stand_in(cls):

@@ -37,8 +37,8 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 
 def of_member(f: Frame, node: ast.AST, value: Dyn, name: str, of_ints: bool) -> Value | None:
-    """`.value`, `.name`, an attribute, a property or a method of a member of an Enum, or with `of_ints` of an IntEnum, of a
-    class that the function, its file or the class of the model names. None if there is no such class."""
+    """`.value`, `.name`, an attribute, a property or a method of a member of an Enum. Its class is one that the function, its
+    file or the class of the model names; with `of_ints` an IntEnum. None if there is no such class."""
     named = {x.id for x in every_node(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
     names = dict(f.namespace) | {key: v.value for key, v in f.env.items() if isinstance(v, Static)}
     model = [type(v.python_object) for v in f.env.values() if isinstance(v, Special) and v.python_object is not None]

@@ -73,7 +73,7 @@ def _tells_apart(f: Frame, cls: type, name: str, value: Value) -> bool:
 
 
 def note_late(f: Frame, cls: type, name: str, value: Value) -> None:
-    """Note of an attribute that objects do not have when they are made whether None is assigned to it."""
+    """Note whether None is assigned to an attribute that objects do not have when they are made."""
     datatypes = f.program.datatypes
     is_none = isinstance(value, Static) and value.value is None
     may_be_none = is_none or optional(f, value) is not None

@@ -187,8 +187,9 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str, alike: Sequence[type] = ()) -> Value:
-    """An attribute of an object of a known class. A field that was not read before is read from the next round on. As in
-    Python it is an error of the instance if the class has none, but others of the classes do that come here `alike`."""
+    """An attribute of an object of a known class. A field that was not read before is read from the next round of compiling on.
+    If the class has no such attribute, this is a problem, or, if others of the classes `alike` that come here have it, an error
+    of the instance, as in Python."""
     if isinstance(value, Dyn) and optional(f, value) is None and (kept := _written_field(f, node, value, name)) is not None:
         return kept
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):

@@ -67,7 +67,7 @@ class Initialisation:
         return new_object(f, node, cls, t, {x: self.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
 
     def _note_claims(self, alone: bool, apart: bool, own_lists: bool) -> None:
-        """Note what holds of the object that the call makes, as `Frame` says it of calls."""
+        """Note the claims on the new object, as `Frame` notes them of the results of calls."""
         f, call = self.f, {self.node}
         f.made_alone = f.made_alone | call if alone else f.made_alone - call
         f.made_apart = f.made_apart | call if apart else f.made_apart - call
@@ -102,8 +102,8 @@ class Initialisation:
         return True
 
     def _uses_itself(self, function: types.FunctionType, me: str, s: ast.stmt, known: set[str]) -> bool:
-        """Whether a statement of a method, or a method that it calls, uses the object in another way than by its attributes, of
-        which those in `known` are there or assigned to. What methods assign to is added to them."""
+        """Whether a statement of a method, or a method that it calls, uses the object in another way than by attributes in
+        `known`, those that exist or are assigned to. What methods assign to is added to these."""
         match s:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
                 called = self._of_bases(function, name)
@@ -152,8 +152,8 @@ class Initialisation:
         return setter_of(self.cls, name) or inspect.getattr_static(self.cls, name, None)
 
     def _rest(self, me: str, body: Sequence[ast.stmt]) -> bool:
-        """Make the object from what is held, and compile the rest of its `__init__` with it. False if that is not possible:
-        then a problem is noted, or an attribute that the next round of compiling gives a value."""
+        """Make the object from its attributes so far, and compile the rest of its `__init__` with it. If that is not possible,
+        returns False, after noting a problem or an attribute to which the next round of compiling gives a value."""
         f = self.f
         made = self.finished()
         if nothing_known(made):
@@ -180,8 +180,8 @@ class Initialisation:
         return True
 
     def stage(self) -> None:
-        """Have constant objects among the attributes as objects of the program. Something else refers to them: the source.
-        Raises Refused."""
+        """Turn constant objects among the attributes into objects of the program. The source refers to these, too. Raises
+        Refused."""
         staged = {x: self.f.as_object(v) for x, v in self.held.items()}
         constant = [x for x, v in self.held.items() if staged[x] is not v]
         refuse_changed(self.f, self.cls, constant)
@@ -190,7 +190,7 @@ class Initialisation:
             self.owned.pop(name, None)
 
     def shared(self) -> list[str]:
-        """The attributes to which, or to parts of which that could be changed in place, something else may refer."""
+        """The attributes whose values, or changeable parts of them, something else may refer to."""
         changed = [x for x, v in self.held.items() if changeable(self.f, type_or_none(v))]
         return [x for x in changed if len(self.owned.get(x, ())) < CLAIMS]
 

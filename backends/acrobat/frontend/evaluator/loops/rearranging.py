@@ -27,8 +27,8 @@ READ_BY_FUNCTIONS = ("dict", "len", "list", "max", "min", "set", "sorted", "sum"
 
 
 def only_gets_entries(f: Frame, s: ast.For, name: str) -> bool:
-    """Whether the loop's body `s` changes the dictionary `name` only by assigning to entries: it loses no key, and the name is
-    not rebound. Then an equal length means equal keys, and Python compares the length, too."""
+    """Whether the body of the loop `s` changes the dictionary `name` only by assigning to entries: it loses no key, and the
+    name is not rebound. Then an equal length means equal keys, and Python compares the length, too."""
     if kind(f.env.get(name, unknown())) != "dict" or name not in assigned(s.body):
         return False
     if name in {*stored(s.body), *names_in(s.target)}:

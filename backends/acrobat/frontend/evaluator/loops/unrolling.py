@@ -119,7 +119,8 @@ def _may_change(f: Frame, call: ast.Call, text: str) -> bool:
 
 
 def _may_be_changed(f: Frame, s: ast.For, name: str) -> bool:
-    """Whether the body of the loop `s` may change the list or dictionary that it walks over in the ways that it does."""
+    """Whether the changes that the body of the loop `s` makes to `name`, the list or dictionary that it walks over, are
+    allowed."""
     return _changes_own_item(f, s, name) or only_gets_entries(f, s, name)
 
 

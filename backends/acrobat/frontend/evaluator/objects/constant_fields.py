@@ -56,8 +56,9 @@ def as_constant(f: Frame, classes: list[type], name: str, value: Value) -> Value
 
 
 def _same_everywhere(f: Frame, value: Value) -> Value | None:
-    """A module, function, class or method as every function of the program knows it; None for other values. A module that is an
-    argument is one from the next round on: the function is compiled for each such module then, not once for several."""
+    """A module, function, class or method in the form that is valid in every function of the program; None for other values. A
+    module that is an argument has one from the next round of compiling on: then the function is compiled for each such
+    module."""
     match value:
         case Static(v):
             return value if callable(v) else None

@@ -64,8 +64,8 @@ def _gives_no_attributes(self: object) -> None:
 
 
 def _refuse_own_making(cls: type) -> None:
-    """Raises Refused for a class that defines how its objects are made (`__new__`, say) or how their attributes are assigned
-    to."""
+    """Raises Refused for a class that defines how its objects are made (`__new__`) or how attributes are assigned
+    (`__setattr__`)."""
     own = {x: inspect.getattr_static(cls, x) for x in ("__new__", "__setattr__")}
     methods = {x: getattr(v, "__func__", v) for x, v in own.items()}
     written = [x for x, v in methods.items() if is_written(v) and not is_installed(v.__code__.co_filename)]

@@ -45,8 +45,8 @@ def _of_torch(function: types.FunctionType) -> bool:
 
 
 def _used(function: types.FunctionType, cls: type, visited: frozenset[str] = frozenset()) -> tuple[set[str], set[str]]:
-    """The attributes of its object that a function of a class reads, and those that it assigns to or changes, also by way of
-    the methods and properties that it uses."""
+    """The attributes of its object that a function of a class reads, and those that it assigns to or changes, also through the
+    methods and properties that it uses."""
     reads, assigns = _attributes_used(function)
     for name in reads - visited:
         other = _function_of(cls, name)
@@ -85,8 +85,8 @@ def _attributes_used(function: types.FunctionType) -> tuple[set[str], set[str]]:
 
 
 def _assigned_by_methods(cls: type) -> frozenset[str]:
-    """The attributes that methods of a class, and assignments to its properties, assign to or change, those that a derived
-    class overrides included (they may be called by `super()`), but for `__init__` and what PyTorch defines."""
+    """The attributes that methods of a class, and assignments to its properties, assign to or change. Methods that a derived
+    class overrides count (they may be called by `super()`); `__init__` and methods defined by PyTorch do not."""
     found = [x for base in cls.__mro__ for name, x in vars(base).items() if not name.startswith("__init")]
     setters = [x.fset for x in found if isinstance(x, property)]
     functions = [x for x in (*found, *setters) if isinstance(x, types.FunctionType) and not _of_torch(x)]

@@ -1,17 +1,17 @@
 """Objects that are changed while several names refer to them: `parent.children.append(node)` of a parent that is on a stack,
 `head.vec = v` of one that stands in a list.
 
-The program is pure, so that a changed object is another one under each of its names. Objects of such classes are therefore
-numbers. For each class the program has one list, with the attributes of all objects that the instance has made so far as
-tuples; a number says which one an object is. Functions take this list and give it back like fields that are written on objects
-of the instance (`kept`, `functions/carried.py`):
+The program is pure, so that a changed object would be another one under each of its names. Objects of such classes are
+therefore represented by numbers. For each class the program has one list with the attributes, as tuples, of all objects that
+the instance has made so far; an object is an index into it. Functions take this list and return it like fields that are written
+on objects of the instance (`kept`, `functions/carried.py`):
 
     class Node: word, children          objects_of_Node = [(3, []), (5, []), (8, [0, 1])]
     node.children[0].word               objects_of_Node[objects_of_Node[node][1][0]][0]
 
-Which classes these are an earlier attempt has found, which was refused for want of it (`MetTypes.note_changed_elsewhere`). The
-claims of `ownership` on the list say what they say of a variable: with `spine` nothing but the attributes refers to lists in
-them, which alone allows `node.children.append(x)`.
+Which classes these are was found by an earlier attempt that was refused for this reason (`MetTypes.note_changed_elsewhere`).
+Claims (`ownership`) on the list mean what they mean for a variable: with `spine` nothing but the attributes refers to lists in
+them, which is what allows `node.children.append(x)`.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from backends.acrobat.ir import nodes as n
 
 
 def is_referenced(f: Frame, value: Value) -> bool:
-    """Whether a value is an object that the program has as a number, or may be None beside such."""
+    """Whether a value is a numbered object, or may be None beside such."""
     t = f.without_none(type_or_none(value))
     return isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name)
 
 
 def note_seen_elsewhere(f: Frame, value: Value) -> None:
-    """Note of an object that it is changed while other names may refer to it."""
+    """Note that an object is changed while other names may refer to it."""
     t = f.without_none(type_or_none(value))
     if isinstance(t, DataT):
         f.program.datatypes.met.note_changed_elsewhere(t.name)
@@ -97,8 +97,8 @@ FIELDS_READ.append(lambda f, node, owner, name, default=None: read_attribute(f, 
 
 
 def write_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str, value: Value, still: bool = False) -> bool:
-    """Compile `owner.name = value`. False for objects of other classes, and for attributes that they do not have. `still` says
-    that nothing else refers to the value, if nothing else referred to the one before."""
+    """Compile `owner.name = value`. False for objects of other classes, and for attributes that they do not have. `still`:
+    nothing else refers to the value, provided that nothing else referred to the one before."""
     classes, have = _with_attribute(f, owner, name)
     if not have:
         return False
@@ -140,9 +140,9 @@ FIELDS_WRITTEN.append(_write)
 
 
 def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: bool) -> str:
-    """Why a list that is an attribute of an object is not changed in place; "" if it may be: nothing but the attribute refers
-    to it, and no loop walks over it. `inside` says that something is changed that is in the list. Objects that are put into it
-    or taken out may be seen elsewhere, as they themselves stay as they are."""
+    """Why a list that is an attribute of an object may not be changed in place; "" if it may be, because nothing but the
+    attribute refers to it and no loop walks over it. `inside`: something in the list is changed. Objects that are put into the
+    list or taken out may be seen elsewhere, since their numbers stay the same."""
     classes, _ = _with_attribute(f, owner, name)
     item = getattr(type_or_none(value), "item", None)
     if changeable(f, item) and (inside or not objects_only(f, item)):
@@ -155,7 +155,8 @@ def may_change_inside(f: Frame, owner: Dyn, name: str, value: Value, inside: boo
 
 
 def walked_over(f: Frame, owner: Dyn) -> str:
-    """Why a shared list (`shared_lists`) is not changed here; "" if it may be: no loop around walks over one of its class."""
+    """Why a shared list (`shared_lists`) may not be changed here; "" if it may be, because no loop around walks over one of its
+    class."""
     classes, _ = _with_attribute(f, owner, ITEMS)
     return (
         "is walked over, or another one of its type is"
@@ -165,7 +166,7 @@ def walked_over(f: Frame, owner: Dyn) -> str:
 
 
 def shared_reached(f: Frame, node: ast.expr) -> set[str]:
-    """The lists of objects of the classes of the shared lists (`shared_lists`) that a loop over `node` runs over."""
+    """The lists of objects that hold the shared lists (`shared_lists`) which a loop over `node` walks over."""
     if not f.program.datatypes.has_shared:
         return set()
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -182,7 +183,7 @@ def shared_inside(f: Frame, t: Any) -> list[DataT]:
 
 
 def lists_reached(f: Frame, node: ast.expr) -> set[str]:
-    """The lists of objects into which an expression with items and attributes leads."""
+    """The lists of objects that are read to compute an expression with items and attributes."""
     names: set[str] = set()
     while f.program.datatypes.has_references and isinstance(node, (ast.Attribute, ast.Subscript)):
         if part := named_part(node):
@@ -200,7 +201,7 @@ def named_part(node: ast.AST) -> tuple[ast.expr, str] | None:
 
 
 def claims_on_objects(f: Frame, node: ast.expr) -> Claims:
-    """The claims on lists of objects that hold on where a named part of one gets a value to which nothing else refers."""
+    """The claims on lists of objects that still hold after a named part of one gets a value that nothing else refers to."""
     return {claim for name in lists_reached(f, node) for claim in claims(name)}
 
 
@@ -212,7 +213,7 @@ def name_of_objects(f: Frame, cls: type) -> str:
 
 
 def _with_attribute(f: Frame, owner: Dyn, name: str) -> tuple[Sequence[type], list[type]]:
-    """The classes of an object that is a number, and those of them that have an attribute; none of other objects."""
+    """The classes of a numbered object, and those of them that have an attribute; none for other objects."""
     assert isinstance(owner.type, DataT)
     datatypes = f.program.datatypes
     if name == IDENTITY or not datatypes.is_referenced(owner.type.name):
@@ -255,7 +256,7 @@ def attribute_of(f: Frame, owner: Dyn, classes: Sequence[type], cls: type, name:
 
 
 def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value: Value) -> Value:
-    """The list of objects in which the one of that number has another value in an attribute."""
+    """The list of objects in which the object at an index has a new value in an attribute."""
     t = objects.type
     assert isinstance(t, ListT)
     entry = f.host("list.get", [objects, number], t.item, "attributes")
@@ -265,7 +266,7 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
 
 
 def _replace_objects(f: Frame, cls: type, objects: Value, shared: bool) -> None:
-    """Have another list of all objects of a class from here on. Claims on it hold on, unless lists in it may be `shared`."""
+    """Replace the list of all objects of a class from here on. Claims on it still hold, unless lists in it may be `shared`."""
     name = name_of_objects(f, cls)
     before = claims(name) & f.owned
     f.keep(name, objects)
@@ -275,7 +276,7 @@ def _replace_objects(f: Frame, cls: type, objects: Value, shared: bool) -> None:
 
 
 def _numbered_classes(f: Frame, node: ast.expr) -> Sequence[type]:
-    """The classes of the object that an expression gives, if objects of these are numbers."""
+    """The classes of the object that an expression gives, if they are classes of numbered objects."""
     with f.trial():
         t = f.without_none(type_or_none(f.borrowed(node)))
     is_number = isinstance(t, DataT) and f.program.datatypes.is_referenced(t.name)

@@ -59,13 +59,13 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
 
 
 def _is_of_derived(cls: type | None) -> bool:
-    """Whether a call of a class makes a list or dictionary and does no more with it."""
+    """Whether a call of a derived class makes a list or dictionary and does no more with it."""
     return container_of(cls) is not None and own_init(cls) is None
 
 
 def _possible(f: Frame, source: ast.IfExp | ast.BoolOp) -> list[ast.expr]:
-    """The expressions of which a choice may give the value of one, as far as is known: where `xs` is None, `xs or []` gives the
-    second one."""
+    """The expressions one of which gives the value of a choice, as far as is known: of `xs or []` the second one, if `xs` is
+    None."""
     test = source.test if isinstance(source, ast.IfExp) else source.values[0]
     with f.trial():
         value = f.expression(test)
@@ -148,7 +148,8 @@ def _unchangeable_inside(f: Frame, repeated: ast.List, item: Any) -> bool:
 
 
 def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
-    """As `fresh_inside`, for an element of a comprehension: its variables have no values here, so only its form counts."""
+    """As `fresh_inside`, for an element of a comprehension. Its variables have no values here, so only the form of the element
+    counts."""
     if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
     item = type.item if isinstance(type, ListT) else None
@@ -193,7 +194,7 @@ def _value_type(type: Any) -> Any:
 
 
 def _computes_attributes(cls: type) -> bool:
-    """Whether objects of a class may have other things in their attributes than what the class is called with."""
+    """Whether attributes of new objects of a class may hold values other than the arguments of the class."""
     if dataclasses.is_dataclass(cls):
         return computes_fields(cls)
     return isinstance(cls.__init__, FunctionType)  # type: ignore[misc]
@@ -212,7 +213,7 @@ def calls_own_function(f: Frame, call: ast.Call) -> bool:
 
 
 def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:
-    """Whether nothing else refers to a list in the value of an expression, or in its parts, outside of objects."""
+    """Whether nothing else refers to the lists in the value of an expression, or in its parts, outside of objects."""
     t = type_or_none(value)
     return objects_only(f, t) or isinstance(t, ListT) and objects_only(f, t.item) and fresh(f, source, value)
 

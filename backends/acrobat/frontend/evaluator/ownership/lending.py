@@ -1,5 +1,5 @@
-"""What calls that change their arguments need of ownership, and do to it: two arguments may be the same list or parts of one
-another, and the call may have put one argument, or a part of one, into another."""
+"""What calls that change their arguments require of ownership, and what they do to it: two arguments may be the same list, or
+one a part of the other, and the call may have put one argument, or a part of it, into another."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from backends.acrobat.frontend.values import Value, is_empty
 
 
 def seen_twice(f: Frame, arguments: Sequence[tuple[ast.expr, Value]]) -> Claims:
-    """The claims that do not hold inside of a call, because it gets two references to one list or object, or to a part of one:
-    `f(xs, xs)`, `f(table, table[0])`. `arguments` is as for `taken_in`."""
+    """The claims that do not hold inside of a call, because it receives two references to one list or object, or to a part of
+    one: `f(xs, xs)`, `f(table, table[0])`. `arguments` is as for `taken_in`."""
     lost: Claims = set()
     known = [(root_of(written), written, type_or_none(value)) for written, value in arguments]
     named = [(root, written, t) for root, written, t in known if root is not None and t is not None and changeable(f, t)]
@@ -62,10 +62,10 @@ def _steps(path: ast.expr) -> list[ast.expr]:
 
 
 def taken_in(f: Frame, changed: Sequence[str], arguments: Sequence[tuple[ast.expr, Value]]) -> None:
-    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `arguments` has its arguments,
-    and the object whose method it calls: each as it is written, with its value from before the call. Of a list of all objects
-    of a class the claims say whether attributes have got lists that something else refers to, but not whether they have got
-    objects."""
+    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `arguments` has its arguments, and
+    the object whose method it calls: each as it is written, with its value from before the call. For a list of all objects of a
+    class, the claims say whether attributes may have received lists that something else refers to; whether they have received
+    objects is not recorded."""
     roots = [root_of(written) for written, _ in arguments]
     for name in changed:
         room = _parts_of(f, type_or_none(f.env[name]))

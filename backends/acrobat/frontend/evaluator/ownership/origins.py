@@ -1,4 +1,4 @@
-"""Where the lists come from that a name of a function may refer to, as far as the function's source tells."""
+"""Where the lists were made that a name of a function may refer to, as far as the function's source tells."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAKING = frozenset({"get", "setdefault", "pop", "popleft"})
 
 
 def makes(node: ast.expr) -> bool:
-    """Whether an expression of this form that has a list, set or dictionary as its value has made it."""
+    """Whether an expression of this form, if its value is a list, set or dictionary, makes a new one."""
     match node:
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
             return name in MAKERS
@@ -93,7 +93,7 @@ def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) ->
 
 
 def _given_for(call: ast.Call, fields: Sequence[str], part: int | str) -> Iterator[ast.expr]:
-    """The argument of a call that is a part of what it makes, of which `fields` names the parts in their order."""
+    """The argument of a call that becomes a part of its result. `fields` has the names of the parts, in order."""
     name = part if isinstance(part, str) else fields[part] if -len(fields) <= part < len(fields) else ""
     for field, a in zip(fields, call.args, strict=False):
         if field == name:
@@ -139,7 +139,7 @@ def _parts_for(target: ast.expr, name: str, value: ast.expr) -> Iterator[ast.exp
 
 
 def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr]:
-    """What is put into the list or dictionary that `owner` names, or stands in for what is not in it."""
+    """What is put into the list or dictionary that `owner` names, or is its default for missing keys."""
     text = ast.unparse(owner)
     for x in every_node(definition):
         match x:
@@ -176,7 +176,8 @@ def _elements(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _with_its_elements(node: ast.expr) -> Iterator[ast.expr]:
-    """The names of lists whose elements are in the value of an expression: another name for it, or what it copies or joins."""
+    """The names of lists whose elements are in the value of an expression: it is another name for the list, or a copy of it, or
+    joins it with others."""
     match node:
         case ast.Name():
             yield node

@@ -58,8 +58,8 @@ LOOKING = frozenset(
 
 
 def changeable(f: Frame, t: Any) -> bool:
-    """Whether a value of a type, or a part of it, could be changed in place: lists and objects. Of what may be None that
-    which it is otherwise counts. Of objects to whose attributes the program assigns nothing, only the parts could be."""
+    """Whether a value of a type, or a part of it, could be changed in place: lists and objects. An optional type counts as what
+    it holds. An object to whose attributes the program never assigns counts only if its parts could be changed."""
     return _changeable(f, t, set())
 
 
@@ -133,8 +133,8 @@ def class_called(f: Frame, call: ast.Call) -> type | None:
 
 
 def _fields_of(f: Frame, call: ast.Call) -> Sequence[str] | None:
-    """The attributes that the arguments of a call become where it makes an object, "" for arguments that do not become one as
-    they are; None for other calls."""
+    """The attributes that the arguments of a call become if it makes an object, "" for arguments that do not become one
+    unchanged; None for other calls."""
     cls = class_called(f, call)
     if cls is None:
         return None
@@ -154,8 +154,8 @@ def _fields_of(f: Frame, call: ast.Call) -> Sequence[str] | None:
 
 
 def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:
-    """Raises Refused where a method is called that was got before, `m = getattr(x, name)`, and the object may have been changed
-    since: the program has the object as it was then."""
+    """Raises Refused if a method is called that was read earlier, `m = getattr(x, name)`, and the object may have been changed
+    since: the program has the object as it was when the method was read."""
     if not isinstance(node, ast.Call) or isinstance(node.func, (ast.Attribute, ast.Call)):
         return
     if not isinstance(f.callees.get(node), (Method, OneOf)):  # a method that is an argument, as in `map(x.m, xs)`
@@ -168,7 +168,7 @@ def refuse_earlier_owner(f: Frame, node: ast.AST, owner: Dyn) -> None:
 
 
 def note_changed(f: Frame, t: Any, name: str) -> None:
-    """Note that something is changed in place in what an attribute of objects of type `t` holds."""
+    """Note that the program changes something in place in what an attribute of objects of type `t` holds."""
     changed = {(cls, name) for cls in classes_of_type(f, t)}
     if not changed <= f.program.changed_fields:
         f.program.changed_fields |= changed
@@ -177,8 +177,8 @@ def note_changed(f: Frame, t: Any, name: str) -> None:
 
 
 def is_unchanged(f: Frame, t: Any, name: str) -> bool:
-    """Whether the program changes nothing in what an attribute of objects of type `t`, made by the model, holds. That something
-    else may refer to it is noted."""
+    """Whether the program never changes what an attribute of objects of type `t`, made by the model, holds. Notes that
+    something else may refer to it."""
     classes = classes_of_type(f, t)
     if not classes or any((c, name) in f.program.changed_fields or c in f.program.datatypes.seen for c in classes):
         return False
@@ -193,7 +193,7 @@ def classes_of_type(f: Frame, t: Any) -> Sequence[type]:
 
 def has_plain_items(f: Frame, value: Any) -> bool:
     """Whether a value is a list, set or dictionary whose elements cannot be changed in place, or are not known yet: a copy of
-    it has nothing in it that it has."""
+    it shares nothing changeable with it."""
     t = None if value is None else type_or_none(value)
     return isinstance(t, ListT) and t.rows is None and (contains_unknown(t.item) or not changeable(f, t.item))
 
@@ -216,8 +216,8 @@ def seen_inside(f: Frame, node: ast.expr, type: Any = None) -> None:
 
 
 def is_handed_over(f: Frame, s: ast.AST, source: ast.expr, owned: Claims) -> bool:
-    """Whether `source` is a name that alone referred to its value, and to all in it, and that nothing reads after the statement
-    `s`: where that puts the value into something else, nothing but this refers to it. `owned` is `Frame.owned` from before the
+    """Whether `source` is a name that alone refers to its value and all in it, and that nothing reads after the statement `s`.
+    If the statement puts the value into something else, only that refers to it then. `owned` is `Frame.owned` from before the
     statement."""
     if not isinstance(source, ast.Name) or not claims(source.id) <= owned:
         return False

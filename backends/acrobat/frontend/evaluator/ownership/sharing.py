@@ -1,7 +1,8 @@
-"""Whether two values may be one list or object of Python's, or have one in them, as far as their types say.
+"""Whether two values may be the same list or object in Python, or contain the same one, as far as their types say.
 
-The types may differ where the value is the same: `[1]` that is put among lists of floats is one of them in the program, and a
-copy of what its own name has."""
+The types may differ although the value is the same: `[1]` that is put among lists of floats has floats in the program, and is a
+copy there of the value that its own name has.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def may_share(f: Frame, some: Iterable[Any], others: Iterable[Any]) -> bool:
 
 
 def may_be_same(f: Frame, one: Any, other: Any, asked: frozenset[tuple[Any, Any]] = frozenset()) -> bool:
-    """Whether values of two types may be the same value of Python's. `asked` are the pairs of types that have this pair inside
-    of them: trees have themselves in them, and differ elsewhere if they differ."""
+    """Whether values of two types may be the same value in Python. `asked`: the pairs of types around this one that are being
+    compared. A tree contains itself, so a pair that is met again tells nothing new."""
     if one == other or (one, other) in asked:
         return True
     if contains_unknown(one) or contains_unknown(other):
@@ -56,5 +57,6 @@ def _alternatives(f: Frame, t: Any) -> list[Any]:
 
 
 def _is_numeric(t: Any) -> bool:
-    """Whether a type is one of numbers or tensors: among floats an int is a float in the program, among tensors a tensor."""
+    """Whether a type is one of numbers or tensors. In the program an int among floats is a float, and among tensors a
+    tensor."""
     return isinstance(t, (ScalarT, TensorT)) or isinstance(t, ListT) and t.rows is not None

@@ -139,7 +139,7 @@ def _parts_for(target: ast.expr, name: str, value: ast.expr) -> Iterator[ast.exp
 
 
 def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr]:
-    """What is put into the list or dictionary that `owner` names, or is its default for missing keys."""
+    """What is put into the list or dictionary that `owner` names, or is given as a default when it is looked up."""
     text = ast.unparse(owner)
     for x in every_node(definition):
         match x:

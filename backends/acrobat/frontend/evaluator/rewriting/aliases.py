@@ -15,8 +15,8 @@ from backends.acrobat.frontend.syntax_nodes import all_parameters, every_node, n
 
 
 def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
-    """The body of a function with the methods themselves in place of names for them. A name stays as it is if it is bound
-    more than once or used otherwise than in calls behind its assignment, or if the object may be another one by then."""
+    """The body of a function with names for methods replaced by the methods themselves. A name stays as it is if it is bound
+    more than once or used otherwise than in calls after its assignment, or if the object may be another one by then."""
     nodes = [x for s in definition.body for x in every_node(s)]
     candidates = [s for s in nodes if isinstance(s, ast.Assign) and _root(s.value) and isinstance(s.targets[0], ast.Name)]
     if not candidates:
@@ -63,7 +63,7 @@ def by_method(definition: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def _bound(node: ast.AST) -> set[str]:
-    """The names that a node of a function binds without a name in the tree: functions, classes and patterns."""
+    """The names that a node of a function binds as plain strings, not as name nodes: functions, classes and patterns."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}
@@ -73,14 +73,14 @@ def _bound(node: ast.AST) -> set[str]:
 
 
 def _behind(body: Sequence[ast.stmt], s: ast.stmt) -> set[int]:
-    """The ids of all nodes in the statements that follow `s` in the list of statements that `s` is in, so that it has been
-    executed before each of them."""
+    """The ids of all nodes in the statements that follow `s` in its list of statements, so that `s` has been executed before
+    each of them."""
     way = way_to(body, s)
     return {id(x) for around, at, _ in way[-1:] for later in around[at + 1 :] for x in every_node(later)}
 
 
 def _may_be_set(root: str, nodes: Sequence[ast.AST]) -> bool:
-    """Whether a function or method that gets the object named `root` is called, and so may give its attributes other values."""
+    """Whether a function or method is called that receives the object named `root`, and so may assign to its attributes."""
 
     def is_root(x: ast.expr) -> bool:
         return isinstance(x, ast.Name) and x.id == root

@@ -30,7 +30,8 @@ INNER = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def with_chosen_walks(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
-    """A function in which loops walk over lists of one type. `namespace` has the values of the names from outside of it."""
+    """A function with its loops rewritten so that each walks over lists of one type. `namespace` has the values of the names
+    from outside of it."""
     nodes = every_node(definition)
     if not any(isinstance(x, ast.IfExp) for x in nodes) or not any(isinstance(x, ast.For) for x in nodes):
         return definition
@@ -40,7 +41,8 @@ def with_chosen_walks(definition: ast.FunctionDef, namespace: Mapping[str, Any])
 
 
 class ChosenWalk(ast.IfExp):
-    """One of two iterables that a loop walks over; where only run time says which one, as a list of its elements."""
+    """A choice of two iterables that a loop walks over. If the choice is made at run time, the chosen one is walked over as a
+    list of its elements."""
 
     def as_lists(self) -> ast.IfExp:
         """The choice between lists."""
@@ -90,8 +92,8 @@ class _Walks:
         return new
 
     def _statement_naming(self, before: Sequence[ast.stmt], name: str) -> int | None:
-        """Which of the statements before a loop gives its iterable the name `name`, if nothing else uses that name and nothing
-        since then has to do with what the statement reads; None if there is no such statement."""
+        """The statement before a loop that binds its iterable to `name`, if nothing else uses that name, and no statement in
+        between affects what the statement reads; None if there is no such statement."""
         if sum(x.id == name for x in self.names) != 2 or name in self.arguments:
             return None
         for at in range(len(before) - 1, -1, -1):
@@ -103,7 +105,7 @@ class _Walks:
         return None
 
     def _loop(self, s: ast.For, choice: ast.IfExp) -> list[ast.stmt]:
-        """The loop over one of two iterables, in other words; no statements if it stays as it is."""
+        """The statements that replace a loop over one of two iterables; none if it stays as it is."""
         arms = [choice.body, choice.orelse]
         endless = [makes_counter(arm, self.namespace, self.local) for arm in arms]
         finite = [arm for arm, has_no_end in zip(arms, endless, strict=True) if not has_no_end]
@@ -118,7 +120,7 @@ class _Walks:
         return []
 
     def _counted(self, s: ast.For, choice: ast.IfExp, first: bool) -> list[ast.stmt]:
-        """A loop over a counter, the `first` arm of a choice or else the second, or over something that has an end."""
+        """A loop over a counter, the `first` arm of a choice or else the second, or over an iterable that ends."""
         counter, walked = (choice.body, choice.orelse) if first else (choice.orelse, choice.body)
         names = {what: hidden(what, s) for what in ("endless", "start", "step", "items", "at")}
 
@@ -152,7 +154,7 @@ while endless or at < len(items):
         return statements
 
     def _stays(self, arm: ast.expr, s: ast.For) -> bool:
-        """Whether an iterable is one whose elements may all be taken before the loop `s` begins."""
+        """Whether all elements of an iterable may be computed before the loop `s` begins."""
         walked = self._names_walked(arm)
         if walked is None or walked & self.seen_inside:
             return False
@@ -169,7 +171,7 @@ while endless or at < len(items):
         return True
 
     def _names_walked(self, arm: ast.expr) -> set[str] | None:
-        """The names of what is read while an iterable is walked over; None for iterables of which that is not known."""
+        """The names that are read while an iterable is walked over; None if these are not known."""
         match arm:
             case ast.Name(name):
                 return {name}
@@ -194,7 +196,7 @@ while endless or at < len(items):
 
 
 def _has_no_effects(test: ast.expr) -> bool:
-    """Whether a test may be computed several times."""
+    """Whether a test may be computed more than once."""
     calls = (x for x in every_node(test) if isinstance(x, (ast.Call, ast.NamedExpr)))
     return all(isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in ("len", "isinstance") for x in calls)
 

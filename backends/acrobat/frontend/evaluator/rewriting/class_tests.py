@@ -1,5 +1,5 @@
-"""Calls of functions that only ask what class a value is of, as `is_leaf(node)` or `torch.is_tensor(x)`, are compiled as what
-these ask: then both ways that follow know the class.
+"""Calls of functions that only test the class of a value, such as `is_leaf(node)` or `torch.is_tensor(x)`, are replaced by the
+test itself, so that both branches after it know the class.
 
     def is_leaf(node):
         return isinstance(node, Leaf)
@@ -29,8 +29,8 @@ ASKING = {"isinstance": isinstance, "type": type}
 def with_class_tests(
     definition: ast.FunctionDef, namespace: Mapping[str, Any], note: Callable[[str, Any], None]
 ) -> ast.FunctionDef:
-    """A function with such calls replaced. `namespace` has the values of the names from outside of it; `note` is told each that
-    a replaced call names, with its value."""
+    """A function with such calls replaced. `namespace` has the values of the names from outside of it. `note` is called with
+    each name in a replaced call, and its value."""
     bound = bound_names(definition)
     if any(name in bound or namespace.get(name, meant) is not meant for name, meant in ASKING.items()):
         return definition

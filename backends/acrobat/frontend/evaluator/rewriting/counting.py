@@ -1,9 +1,10 @@
-"""Counters with a name: after `tie = itertools.count()` each `next(tie)` is the next int, and the name a variable.
+"""Counters with a name: after `tie = itertools.count()`, each `next(tie)` gives the next int. The name becomes a variable that
+holds it.
 
-Loops over such a counter, `for t in itertools.count():`, are `while` loops.
+Loops over such a counter, `for t in itertools.count():`, become `while` loops.
 
-The first holds where the function that makes the counter, and functions inside of it, use it by `next` alone, in places that
-are always computed, so that each step can be seen. Others are refused where the name gets its value.
+The first is possible if the function that makes the counter, and functions inside of it, use it in `next` alone, in places that
+are always computed, so that each step can be seen. Others are refused where the counter is assigned.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _made_apart(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) 
 
 
 def _looped(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> ast.FunctionDef:
-    """A function in which loops over counters are `while` loops. What stands in their `else` is never computed."""
+    """A function with its loops over counters as `while` loops. Their `else` is never executed."""
 
     def loop(node: ast.AST) -> Any:
         match node:
@@ -85,7 +86,7 @@ def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str])
 
 
 def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef) -> int:
-    """How far a counter with this name goes at each step; 0 if it is not used by `next` alone, or its step is not written."""
+    """The step of the counter with this name; 0 if it is used otherwise than in `next`, or its step is not a written int."""
     own = [s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
     steps = {_parts(s.value)[1] for s in own}
     stores, uses = len(mentions(definition, name, ast.Store, ast.Del)), len(mentions(definition, name, ast.Load))
@@ -96,7 +97,7 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
 
 def _stepped_between(name: str, definition: ast.FunctionDef) -> bool:
     """Whether a statement that takes the next int of a counter may also call a function inside of `definition` that takes one:
-    the order of the two would not be seen."""
+    the order of the two could not be told."""
     nodes = every_node(definition)
     inside = [x for x in nodes if isinstance(x, ast.FunctionDef) and x is not definition]
     if not any(mentions(x, name, ast.Load) for x in inside):
@@ -169,8 +170,8 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Counters(ast.NodeTransformer):
-    """Writes counters with these names and steps, which the statements at the places `assignments` make, as ints: each
-    `next` becomes statements before the one that it is in."""
+    """Rewrites counters as ints. `assignments` are the statements that make them, with their names and steps; each `next`
+    becomes statements before the one that contains it."""
 
     def __init__(self, counters: dict[str, int], assignments: set[tuple[int, int]]) -> None:
         self.counters, self.assignments = counters, assignments

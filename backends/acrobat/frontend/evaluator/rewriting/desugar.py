@@ -1,6 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, `setdefault` as a statement, changes of what a condition chooses, names for methods, and limits of
-deques. What is rewritten keeps its position in the source."""
+`finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, names for methods, and
+deques with a limit. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 
 class _ListsReturned(ast.NodeTransformer):
-    """Has an `__iter__` give the list of what its iterator would give: each call makes a new one, which one loop walks over."""
+    """Has an `__iter__` return the list of all that its iterator would give. Each call makes a new list, which one loop walks
+    over."""
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         if node.value is None or isinstance(node.value, (ast.Name, ast.Constant)):
@@ -150,7 +151,8 @@ class _Statements:
         return self._hoisted(s)
 
     def _in_arms(self, s: ast.stmt, chosen: ast.IfExp, one: ast.stmt, other: ast.stmt) -> list[ast.stmt]:
-        """`if test: one`, `else: other` with the test of a conditional expression in the statement `s`."""
+        """A statement `s` with a conditional expression, as `if test: one`, `else: other`, in which each arm has the statement
+        with one of the two values."""
         return self.statement(placed(s, ast.If(chosen.test, [one], [other])))  # type: ignore[arg-type]
 
     def _default_item(
@@ -185,7 +187,7 @@ class _Statements:
         return [*hoist.before, result]
 
     def _with_test_inside(self, s: ast.While) -> list[ast.stmt]:
-        """`while test` as `while True` that is left where the test fails; its `else` follows where it is left there."""
+        """`while test` as a `while True` with a `break` if the test fails, preceded there by the loop's `else`."""
         self.count += 1
         flag = hidden(f"ended{self.count}")
         tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
@@ -238,14 +240,15 @@ class _Statements:
 
 
 def _chosen(place: ast.expr) -> ast.IfExp | None:
-    """The conditional expression that a chain of items and attributes begins with; None if it begins with another one."""
+    """The conditional expression at the start of a chain of items and attributes; None if the chain starts with another
+    expression."""
     while isinstance(place, (ast.Subscript, ast.Attribute)):
         place = place.value
     return place if isinstance(place, ast.IfExp) else None
 
 
 def _with_arms(place: ast.expr, chosen: ast.IfExp) -> list[ast.expr]:
-    """A chain that begins with a conditional expression, with each of its arms in place of that."""
+    """A chain that starts with a conditional expression, once with each of the two values in its place."""
     if place is chosen:
         return [chosen.body, chosen.orelse]
     assert isinstance(place, (ast.Subscript, ast.Attribute))
@@ -255,7 +258,8 @@ def _with_arms(place: ast.expr, chosen: ast.IfExp) -> list[ast.expr]:
 
 
 def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
-    """`items, x.items = x.items, []` as the two assignments that it is, in either order; none of other targets and values."""
+    """`items, x.items = x.items, []` as two assignments, with the targets in either order; none for other targets and
+    values."""
     for order in ((0, 1), (1, 0)):
         match [targets[i] for i in order if i < len(targets)], [values[i] for i in order if i < len(values)]:
             case [ast.Name(name), ast.Attribute(ast.Name(owner), attribute) as put], [

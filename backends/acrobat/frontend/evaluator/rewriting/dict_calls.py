@@ -1,6 +1,6 @@
 """`dict(d, name=value)` is compiled as the display `{**dict(d), "name": value}`, and `d.get(key, {}).get(name, value)` as
-`d[key].get(name, value) if key in d else value`: an empty dictionary beside one with names has no type. The default of
-`for x in d.get(key, ())` is an empty list, beside which there may be others."""
+`d[key].get(name, value) if key in d else value`, because an empty dictionary has no common type with one that has names as
+keys. The default in `for x in d.get(key, ())` becomes an empty list, which has a common type with other lists."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
 
 
 def _of_nothing(node: ast.AST) -> ast.AST | None:
-    """What stands for `d.get("key", {}).get("name", value)`, and for a walk over `d.get(key, ())`; None for other nodes."""
+    """The replacement of `d.get("key", {}).get("name", value)`, or of a loop over `d.get(key, ())`; None for other nodes."""
     match node:
         case (
             ast.For(iter=ast.Call(ast.Attribute(attr="get"), [key, ast.Tuple([])], []) as walked)

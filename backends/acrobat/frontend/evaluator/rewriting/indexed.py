@@ -1,7 +1,7 @@
-"""Loops that change the items of a list under the name of the loop: `for c in clusters: c.append(i)`, `for w in ws: w.x = h`.
+"""Loops that change the items of a list through the loop's variable: `for c in clusters: c.append(i)`, `for w in ws: w.x = h`.
 
-A list or an object in a list has no names of its own in the program: it is changed at its place. So such a loop becomes one
-over the places, `for k in range(len(clusters)): clusters[k].append(i)`. This holds for lists that the function has made itself.
+A list or an object in a list has no name of its own in the program: it is changed at its place. So such a loop becomes one over
+the indices, `for k in range(len(clusters)): clusters[k].append(i)`. This is done for lists that the function has made itself.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_i
 
 
 def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: Changing) -> ast.FunctionDef:
-    """A function with its loops that change items as loops over their places; the others stay as they are. `owner` and `known`
-    are as in `changed_parameters`."""
+    """A function with its loops that change items rewritten as loops over indices; other loops stay as they are. `owner` and
+    `known` are as in `changed_parameters`."""
     made = {
         target.id
         for s in every_node(definition)
@@ -41,7 +41,7 @@ def by_place(definition: ast.FunctionDef, function: types.FunctionType, owner: t
 
 
 def _walked(s: ast.For) -> tuple[str, str, str]:
-    """Of `for c in xs` and `for i, c in enumerate(xs)` the names of the item, of the list and of the index ("" without one)."""
+    """The names of the item, of the list and of the index ("" without one) of `for c in xs` and `for i, c in enumerate(xs)`."""
     match s.target, s.iter:
         case (ast.Name(item), ast.Name(whole)) if not s.orelse:
             return item, whole, ""
@@ -51,7 +51,8 @@ def _walked(s: ast.For) -> tuple[str, str, str]:
 
 
 def _may_be_longer(definition: ast.FunctionDef, s: ast.For) -> bool:
-    """Whether a function inside of this one may change the walked list in the loop: it sees the list, or is given it there."""
+    """Whether a function inside of this one may change the walked list in the loop: it captures the list, or receives it
+    there."""
     _, whole, _ = _walked(s)
     inner = [x for x in every_node(definition) if isinstance(x, (ast.FunctionDef, ast.Lambda)) and x is not definition]
     if mentions(inner, whole):
@@ -62,8 +63,8 @@ def _may_be_longer(definition: ast.FunctionDef, s: ast.For) -> bool:
 
 
 def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: Changing) -> bool:
-    """Whether the body changes the list or object that the loop's variable is, and neither that name nor the walked list
-    otherwise."""
+    """Whether the body changes the list or object that the loop's variable refers to, and changes neither that name nor the
+    walked list in another way."""
     item, whole, at = _walked(s)
     stored = {*names_in(s.body, ast.Store)}
     if {item, whole, at} & stored or whole in assigned(s.body):

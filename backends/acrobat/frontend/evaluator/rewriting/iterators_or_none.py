@@ -1,7 +1,7 @@
-"""Names for an iterator or None: `gold = iter(xs) if xs is not None else None`, then `next(gold)` where it is not None.
+"""Names for an iterator or None: `gold = iter(xs) if xs is not None else None`, then `next(gold)` if it is not None.
 
-An iterator is a list of what it has not given yet, beside which None does not stand. So the name always has an iterator, one
-that gives nothing in the place of None, and a bool of its own says whether there is one.
+The program has an iterator as a list of its remaining items, which cannot also be None. So the name always has an iterator, an
+empty one in place of None, and a bool beside it says whether there is one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
 
 def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The body of a function with two names for each name that gets an iterator or None, is assigned to once, and is only
-    compared with None and given to `next`."""
+    """The body of a function in which each name that is assigned an iterator or None, once, and that is only compared with None
+    and given to `next`, is replaced by two names."""
     nodes = [x for s in body for x in every_node(s)]
     found = {name for x in nodes if (name := _name_of(x)) and _is_simple(definition, body, nodes, name)}
     if not found:
@@ -58,7 +58,7 @@ def _compared(node: ast.AST) -> str:
 
 
 def _next_of(node: ast.AST) -> str:
-    """The name of which an expression is the next item, also with a default; "" for other expressions."""
+    """The name in `next(name)` or `next(name, default)`; "" for other expressions."""
     match node:
         case ast.Call(ast.Name("next"), [ast.Name(name), *default], []) if len(default) < 2:
             return name
@@ -66,8 +66,8 @@ def _next_of(node: ast.AST) -> str:
 
 
 def _parted(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
-    """A node with a bool beside each of the names. `next(name, default)` of None is an error, as `next(name)` of an iterator
-    that gives nothing is."""
+    """A node rewritten with a bool beside each of the names. `next(name, default)` of None is an error in Python, so it becomes
+    `next(name)` of an empty iterator."""
     match node:
         case ast.Assign(value=ast.IfExp() as choice) if (name := _name_of(node)) in names:
             there = not _is_none(choice.body)

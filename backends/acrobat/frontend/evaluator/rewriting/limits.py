@@ -1,6 +1,7 @@
-"""A `deque(maxlen=n)` as a list that loses an element at one end whenever it gets too long at the other.
+"""A `deque(maxlen=n)` as a list that loses an element at one end when it gets too long at the other.
 
-This holds where the function that makes it uses it under one name only, so that each `append` can be seen. Others are refused.
+This is possible if the function that makes it uses it under one name only, so that each `append` can be seen. Others are
+refused.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _limit(call: ast.Call) -> ast.expr | None:
 
 
 def _is_seen(name: str, nodes: Sequence[ast.AST]) -> bool:
-    """Whether a name is assigned once, and all its uses show whether the deque grows by them."""
+    """Whether a name is assigned once, and each of its uses shows whether it makes the deque longer."""
     parents = {child: x for x in nodes for child in children(x)}
     uses = [x for x in nodes if isinstance(x, ast.Name) and x.id == name]
     if sum(not isinstance(x.ctx, ast.Load) for x in uses) != 1:
@@ -79,7 +80,7 @@ def _is_seen(name: str, nodes: Sequence[ast.AST]) -> bool:
 
 
 def _written_out(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
-    """A statement with what the limits of these deques do written out behind it; other nodes unchanged."""
+    """A statement followed by statements that keep these deques within their limits; other nodes unchanged."""
     match node:
         case ast.Assign(value=ast.Call() as made) | ast.AnnAssign(value=ast.Call() as made) if (
             name := _limited(node)

@@ -1,4 +1,4 @@
-"""Which functions a call may mean, where the source chooses one by a name that it puts together or keeps it in a variable:
+"""Which functions a call may call, if the source makes their name at run time or keeps the function in a variable:
 `getattr(self, "visit_" + type(node).__name__)(node, env)`."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from backends.acrobat.frontend.syntax_nodes import every_node, mentions, paramet
 
 def meanings(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[ast.expr]:
     """The expressions that `callee`, of a call in `function`, may stand for: the value of a variable that is assigned once,
-    both sides of a choice, the methods that `getattr` may find by what is known of their name. `owner` is the class of the
-    object whose method `function` is, or None."""
+    both sides of a conditional expression, the methods whose names fit what is known of the name in a `getattr`. `owner` is the
+    class of the object whose method `function` is, or None."""
     return _meant(function, owner, callee, {})
 
 

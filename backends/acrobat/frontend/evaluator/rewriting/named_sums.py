@@ -1,5 +1,5 @@
-"""`sum(f(x) for x in xs)` in what a function returns: what it adds up becomes a list with a name, which a later step asks
-whether there was anything to add."""
+"""Names for what `sum(f(x) for x in xs)` adds up in the result of a function: the elements become a list with a name, so that a
+later step can ask whether it is empty."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def _is_number(elt: ast.expr) -> bool:
 
 
 class _Naming(ast.NodeTransformer):
-    """Writes an assignment of the list before each statement that returns such a sum, or gives it to a name in `returned`."""
+    """Inserts an assignment of the list before each statement that returns such a sum, or assigns it to a name in
+    `returned`."""
 
     def __init__(self, returned: set[str]) -> None:
         self.returned = returned
@@ -66,7 +67,8 @@ class _Naming(ast.NodeTransformer):
         return [*(placed(node, ast.copy_location(s, node)) for s in before), node]
 
     def _parts(self, parts: list[ast.expr]) -> list[ast.stmt]:
-        """As `_lists`, of the parts of a tuple: those before such a sum get names too, so that they are computed first."""
+        """As `_lists`, for the parts of a tuple: the parts before such a sum get names too, so that they are still computed
+        first."""
         last = max((i for i, part in enumerate(parts) if any(_sums(part))), default=-1)
         before: list[ast.stmt] = []
         for i, part in enumerate(parts[: last + 1]):
@@ -78,7 +80,7 @@ class _Naming(ast.NodeTransformer):
         return before
 
     def _lists(self, value: ast.expr) -> list[ast.stmt]:
-        """Assignments of the lists that the sums in an expression add up then."""
+        """Assignments of the lists that the sums in an expression add up."""
         before = []
         for call in _sums(value):
             of = call.args[0]

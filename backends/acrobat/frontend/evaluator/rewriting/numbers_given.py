@@ -73,7 +73,7 @@ def _is_counted(node: ast.expr, name: str) -> bool:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that a statement assigns to, each with the expression that it gets; None for one that is not written apart."""
+    """The names that a statement assigns to, each with its expression; None if there is no expression for it alone."""
     pairs: list[tuple[ast.expr, ast.expr | None]] = []
     match node:
         case ast.Assign(targets, value):
@@ -104,7 +104,7 @@ def _assigned(definition: ast.FunctionDef) -> dict[str, list[ast.expr | None]]:
 
 
 def starts_of(definition: ast.FunctionDef) -> dict[str, ast.expr]:
-    """The names that hold one number which is written in the source at first, and may hold a tensor later; with the number."""
+    """The names that are first assigned one number written in the source, and may hold a tensor later; with that number."""
     out = {}
     for name, values in _assigned(definition).items():
         numbers = {ast.dump(v): v for v in values if v is not None and is_number(v)}
@@ -122,7 +122,7 @@ def _names_in_try(definition: ast.FunctionDef) -> set[str]:
 
 
 def _only_value(definition: ast.FunctionDef, name: str) -> ast.expr | None:
-    """What is assigned to a name that one statement assigns to; None for other names."""
+    """The value assigned to a name that exactly one statement assigns to; None for other names."""
     values = _assigned(definition).get(name, [])
     return values[0] if len(values) == 1 == len(mentions(definition, name, ast.Store, ast.Del)) else None
 
@@ -134,7 +134,7 @@ def _is_list(definition: ast.FunctionDef, name: str) -> bool:
 
 
 def _computed_from(definition: ast.FunctionDef, name: str, starts: set[str]) -> ast.expr | None:
-    """What is assigned to a name where that is computed from names that hold numbers at first or sums up a list; else None."""
+    """The value assigned to a name, if it is computed from names that first hold a number, or sums up a list; else None."""
     value = _only_value(definition, name)
     if value is None or not _is_plain(value):
         return None
@@ -199,8 +199,8 @@ class _WithNumbers:
         self.numbers, self.lists = numbers, lists
 
     def chosen(self, part: ast.expr, otherwise: ast.expr) -> ast.expr | None:
-        """`part` of numbers where all its names hold numbers and all lists that it sums up are empty, else `otherwise`. None
-        for an expression without such names."""
+        """`part` with numbers in place of names, if all its names hold numbers and all lists that it sums up are empty, else
+        `otherwise`. None for an expression without such names."""
         names = [x for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
         tests = [quoted_expression(part, "number", **_hidden_names(x)) for x in names]
         summed = dict.fromkeys(name for _, name in _sums(part) if name in self.lists)

@@ -1,7 +1,7 @@
-"""Parameters whose lists or objects a function changes: the compiled function gives the new ones beside its result.
+"""Parameters whose lists or objects a function changes: the compiled function returns the new ones beside its result.
 
-The source says which they are: those on which a method that changes lists is called, to an item or attribute of which a value
-is assigned, or which are passed to such a parameter of another function.
+The source shows which these are: those on which a method that changes lists is called, to an item or attribute of which a value
+is assigned, or that are passed on as such a parameter of another function.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def changed_parameters(function: types.FunctionType, owner: type | None, known: 
 def _assumed(
     function: types.FunctionType, owner: type | None, known: Changing, assumed: dict[Any, tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """As `changed_parameters`, as far as the functions that are looked at now are known: each is looked at once in a round."""
+    """As `changed_parameters`, with what is known so far of functions that are still being analysed: in each iteration of the
+    analysis each function is analysed once."""
     if function not in known.visited:
         known.visited.add(function)
         assumed[function] = _changed(function, owner, known)
@@ -79,7 +80,7 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
 def changed_values(
     function: types.FunctionType, owner: type | None, known: Changing, is_iterator: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """As `changed_parameters`, where a loop over a parameter takes out what it walks over if that is an iterator."""
+    """As `changed_parameters`, for arguments that are iterators: a loop over a parameter takes items out of these."""
     always = changed_parameters(function, owner, known)
     return tuple(p for p in changed_parameters(function, owner, known.of_iterators) if p in always or is_iterator(p))
 
@@ -87,8 +88,8 @@ def changed_values(
 def changes_object(
     function: types.FunctionType, owner: type | None, name: str, classes: Sequence[type], known: Changing
 ) -> bool:
-    """Whether `function` changes its parameter `name`, of which `changed_parameters` says so, where that is an object of one of
-    `classes`: `hyp.extend(x)` changes a list, but of an object it is a method of its class, which may change nothing."""
+    """Whether `function` also changes its parameter `name`, one of `changed_parameters`, if that is an object of one of
+    `classes`: `hyp.extend(x)` changes a list, but for an object it calls a method of its class, which may change nothing."""
     if not any(_have_method(classes, method) for method in CHANGING):
         return True
     others = LIFTED[function].others if function in LIFTED else ()
@@ -142,7 +143,7 @@ def _of_source(function: Any) -> bool:
 def _changed_by_call(
     function: types.FunctionType, owner: type | None, call: ast.Call, callee: ast.expr, known: Changing
 ) -> set[str]:
-    """The names of `function` whose lists or objects a call changes that is one of what `callee` names."""
+    """The names of `function` whose lists or objects a call may change; `callee` is what it calls."""
     is_method = owner is not None and any(isinstance(a, ast.Name) and is_receiver(function, a.id) for a in call.args[:1])
     if isinstance(callee, ast.Name) and not is_method:  # its first parameter is no object of that class
         owner = None
@@ -153,7 +154,7 @@ def _changed_by_call(
 def _changed_by_one(
     call: ast.Call, callee: ast.expr, called: tuple[types.FunctionType, bool, type | None], known: Changing
 ) -> set[str]:
-    """The names whose lists or objects a call changes that is one of `called`, which `_resolved` describes."""
+    """The names whose lists or objects a call changes if it calls one of `called`, the functions as `_resolved` gives them."""
     target, bound, cls = called
     inner = changed_parameters(target, cls, known)
     names = [a.arg for a in source_of(target)[0].args.args]
@@ -236,8 +237,9 @@ def _resolved(
 class Changing(dict[Any, tuple[str, ...]]):
     """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean.
 
-    While functions are looked at, `assumed` has what is known of them so far, and `visited` those that this round has seen.
-    `of_iterators` is the same where each loop changes what it walks over."""
+    While functions are analysed, `assumed` has what is known of them so far, and `visited` those that this iteration has
+    analysed. `of_iterators` is the same for arguments that are iterators, which loops change.
+    """
 
     def __init__(self, modules: Sequence[Any], of_iterators: bool = False) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ def flow_of_result(definition: ast.FunctionDef, namespace: Mapping[str, Any]) ->
 
 
 class _Finding:
-    """Goes from what is returned to what that is made of. `assigned` are the values that the function's names get."""
+    """Follows what is returned back to what it is made of. `assigned` are the values assigned to the function's names."""
 
     def __init__(self, assigned: Mapping[str, list[ast.expr]], namespace: Mapping[str, Any]) -> None:
         self.assigned, self.namespace = assigned, namespace
@@ -64,7 +64,7 @@ class _Finding:
                 self.flow.parts.add(part)
 
     def _inside(self, part: ast.expr) -> tuple[Sequence[ast.expr], bool]:
-        """The expressions of which an expression is made, and whether it is one of `ResultFlow.parts`."""
+        """The expressions that an expression consists of, and whether it is one of `ResultFlow.parts`."""
         match part:
             case ast.Name(name):
                 self.seen[name] += 1
@@ -92,7 +92,8 @@ class _Finding:
 
 
 def _appended(definition: ast.FunctionDef, name: str, parts: int) -> list[ast.expr]:
-    """What a function appends to a list that it only fills, asks for its length and returns, as `parts` parts of results."""
+    """The values that a function appends to a list that it only appends to, measures and returns, and that are parts of results
+    (`parts`)."""
     values, others = [], 0
     for node in own_nodes_of(definition):
         match node:
@@ -104,7 +105,7 @@ def _appended(definition: ast.FunctionDef, name: str, parts: int) -> list[ast.ex
 
 
 def _values(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
-    """The expressions that statements assign to each name, also those that they take apart."""
+    """The expressions assigned to each name, also those assigned to a tuple of names."""
     out: dict[str, list[ast.expr]] = {}
     for node in nodes:
         for target, value in _pairs(node):

@@ -29,7 +29,8 @@ ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def with_returns_apart(definition: ast.FunctionDef) -> ast.FunctionDef:
-    """The function with its choices of results as statements. The same object if there are none that have such a number."""
+    """The function with the choices in its results rewritten as statements. The same object if no choice contains such a
+    number."""
     returned = {x for s in own_nodes_of(definition) if isinstance(s, ast.Return) for x in _names_of_parts(s.value)}
     apart = _SplitChoices(returned)
     changed = deepcopy(definition)
@@ -80,7 +81,7 @@ class _SplitChoices(ast.NodeTransformer):
         return list(body)
 
     def _ended(self, body: Sequence[ast.stmt], last: ast.stmt) -> list[ast.stmt]:
-        """A body with another statement at its end, if it comes there."""
+        """A body followed by another statement, unless the body leaves the function or loop before that."""
         return self.body(body if body and isinstance(body[-1], ENDS) else [*body, last])
 
     def _chooses(self, choice: ast.If, value: ast.expr) -> bool:

@@ -92,8 +92,8 @@ class _Walks:
         return new
 
     def _statement_naming(self, before: Sequence[ast.stmt], name: str) -> int | None:
-        """The statement before a loop that binds its iterable to `name`, if nothing else uses that name, and no statement in
-        between affects what the statement reads; None if there is no such statement."""
+        """The index of the statement before a loop that binds its iterable to `name`, if nothing else uses that name, and no
+        statement in between uses a name that this statement reads; None if there is no such statement."""
         if sum(x.id == name for x in self.names) != 2 or name in self.arguments:
             return None
         for at in range(len(before) - 1, -1, -1):

@@ -170,8 +170,8 @@ def _computed(s: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Counters(ast.NodeTransformer):
-    """Rewrites counters as ints. `assignments` are the statements that make them, with their names and steps; each `next`
-    becomes statements before the one that contains it."""
+    """Rewrites the counters with these names and steps as ints; `assignments` are the places of the statements that make them.
+    Each `next` becomes statements before the one that contains it."""
 
     def __init__(self, counters: dict[str, int], assignments: set[tuple[int, int]]) -> None:
         self.counters, self.assignments = counters, assignments

@@ -187,7 +187,8 @@ class _Statements:
         return [*hoist.before, result]
 
     def _with_test_inside(self, s: ast.While) -> list[ast.stmt]:
-        """`while test` as a `while True` with a `break` if the test fails, preceded there by the loop's `else`."""
+        """`while test` as a `while True` that is left if the test fails. The loop's `else` follows, and runs only if the loop
+        was left in this way."""
         self.count += 1
         flag = hidden(f"ended{self.count}")
         tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]

@@ -80,7 +80,7 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
 def changed_values(
     function: types.FunctionType, owner: type | None, known: Changing, is_iterator: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """As `changed_parameters`, for arguments that are iterators: a loop over a parameter takes items out of these."""
+    """As `changed_parameters`, where a loop over a parameter also changes it, if it is an iterator (`is_iterator`)."""
     always = changed_parameters(function, owner, known)
     return tuple(p for p in changed_parameters(function, owner, known.of_iterators) if p in always or is_iterator(p))
 

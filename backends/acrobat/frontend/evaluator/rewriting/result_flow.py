@@ -92,8 +92,8 @@ class _Finding:
 
 
 def _appended(definition: ast.FunctionDef, name: str, parts: int) -> list[ast.expr]:
-    """The values that a function appends to a list that it only appends to, measures and returns, and that are parts of results
-    (`parts`)."""
+    """The values that a function appends to a list, if it uses that list in no other way than by `len`, and `parts` times as a
+    part of results; else none."""
     values, others = [], 0
     for node in own_nodes_of(definition):
         match node:

@@ -1,7 +1,7 @@
 """Texts that show values which are known at run time only: f-strings, `format`, `%` and `str`.
 
-Each of them is taken apart into the values that it shows, in order, and how each is shown. What that gives is what `format` and
-`str` of Python give: the runtime calls these (`core.texts`).
+Each of them becomes a list of the values that it shows, in order, and how each is shown. The runtime makes the text by Python's
+own `format` and `str` (`core.texts`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def as_one(f: Frame, texts: Value) -> Dyn:
 
 
 def shown(f: Frame, part: Shown) -> Value | None:
-    """The text of what is known, a string or a number; None for other values, whose text needs more than the program has.
+    """The text of a string or a number, or of a constant; None for other values, whose text needs more than the program knows.
     Raises Refused for a value that is not shown in this way."""
     is_known, x = known(part.value)
     if is_known:

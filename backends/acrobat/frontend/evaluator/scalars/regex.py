@@ -1,7 +1,7 @@
 """Regular expressions: Python's `re` on strings of run time, with patterns that are known at compile time.
 
-The runtime asks Python's `re` where a pattern matches (`core.texts`); what else `re` gives is made of that in
-`library/regex.py`. A pattern's flags stand in its text there.
+The runtime asks Python's `re` where a pattern matches (`core.texts`); everything else that `re` returns is made from that by
+`library/regex.py`. The flags of a pattern are written into its text.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _pattern(pattern: Value, flags: Value) -> re.Pattern[str]:
 
 
 def text_of(pattern: re.Pattern[str]) -> str:
-    """A text that means `pattern` without flags beside it."""
+    """A pattern's text with its flags written into it."""
     letters = "".join(letter for flag, letter in FLAGS.items() if pattern.flags & flag)
     return f"(?{letters}){pattern.pattern}" if letters else pattern.pattern
 

@@ -1,7 +1,7 @@
 """Strings that are known at run time only: their letters, parts and methods, and strings that the model makes.
 
-The program has a number for each string, which is all that comparing and looking up need. What a string says is asked of the
-runtime (`core.texts`), which also numbers the strings that come up; methods of several letters are in `library/strings.py`.
+The program has a number for each string, which is all that comparing and looking up need. For the contents of a string it asks
+the runtime (`core.texts`), which also numbers new strings; methods of several letters are in `library/strings.py`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> V
 
 
 def _strings(f: Frame, node: ast.AST, items: Value) -> Value:
-    """A list of strings, of one whose elements may be None or no strings: such an element is an error of the instance."""
+    """A list of strings made from one whose elements may be None or of other types: such an element is an error of the
+    instance."""
     item = getattr(type_or_none(items), "item", SYMBOL)
     if item == SYMBOL or contains_unknown(item) or item is NEVER:
         return items
@@ -184,8 +185,8 @@ def method_of_string(
 
 
 def _by_letters(table: dict[int, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The letters that `translate` replaces, and what stands in their places, for the table that it takes: by codes, with None
-    for what is left out."""
+    """The letters that `translate` replaces, and their replacements, from the table that it takes: by codes, with None for
+    letters to be left out."""
     new = ("" if x is None else chr(x) if isinstance(x, int) else x for x in table.values())
     return tuple(map(chr, table)), tuple(new)
 

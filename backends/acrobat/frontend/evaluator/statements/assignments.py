@@ -100,8 +100,8 @@ def _one_assigned(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, sou
 
 
 def _keep_whole(f: Frame, source: ast.expr, value: Value, owned: Claims) -> None:
-    """Keep the claims (`ownership`) on a list that `h, c = state` takes apart: the names refer to its elements, and none of
-    them to the list itself. `owned` is `Frame.owned` from before the list was read."""
+    """Keep the claims (`ownership`) on a list that `h, c = state` takes apart: the new names refer to its elements, not to the
+    list. `owned` is `Frame.owned` from before the list was read."""
     name = root_of(source)
     if name is None or not (is_list(value) or isinstance(value, TupleV)):
         return
@@ -186,8 +186,8 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
 
 
 def _is_shared(f: Frame, target: ast.expr, before: Value) -> bool:
-    """Whether what an operator changes is a shared list (`shared_lists`). Raises Refused for what is of one of several types,
-    among them such a list: another one gets a new value."""
+    """Whether what an augmented assignment changes is a shared list (`shared_lists`). Raises Refused for a mixed value that may
+    be such a list: the values of its other types get a new value instead."""
     if f.mixed(f.without_none(type_or_none(before))) and shared_inside(f, type_or_none(before)):
         what = f"`{ast.unparse(target)}` may be a list that has several names, which an operator changes, or something else"
         raise Refused(what, "ask for its class before, with `isinstance`")
@@ -195,7 +195,7 @@ def _is_shared(f: Frame, target: ast.expr, before: Value) -> bool:
 
 
 def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace, whole: Value) -> None:
-    """Give the place that `read` names, with the value `whole`, what an operator makes of it."""
+    """Assign the result of an operator to the place that `read` names, whose value before was `whole`."""
     before = len(f.moves)
     with f.changes() as changed:
         joined = _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(whole), s.op, s.value), s))
@@ -205,7 +205,8 @@ def _put_joined(f: Frame, s: ast.AugAssign, read: ast.expr, where: ChangedPlace,
 
 
 def _items_on(path: ast.expr) -> set[ast.expr]:
-    """The items on a path such as `d[k].near[i]`, the path itself among them: an assignment to it enters all of their keys."""
+    """The items on a path such as `d[k].near[i]`, and the path itself if it is one: assigning to the path enters all of these
+    keys."""
     items: set[ast.expr] = set()
     while isinstance(path, (ast.Subscript, ast.Attribute)):
         items |= {path} if isinstance(path, ast.Subscript) else set()
@@ -220,7 +221,7 @@ def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -
 
 
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
-    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no problems follow from them."""
+    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no further problems follow from them."""
     try:
         assign(f, target, value)
     except Mismatch:
@@ -264,7 +265,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
 
 
 def _operated(f: Frame, s: ast.AugAssign, whole: ast.BinOp, hint: str = "") -> Value:
-    """What an operator gives that changes a list, set or dictionary in place: `whole`, where it makes a new one."""
+    """The result of an operator that changes a list, set or dictionary in place: `whole`, if it makes a new one."""
     result = f.expression(whole, hint)
     if isinstance(s.op, ast.Sub):
         f.added.pop(variable_of(result), None)  # Python walks over a set from which it has taken elements in another order
@@ -272,7 +273,8 @@ def _operated(f: Frame, s: ast.AugAssign, whole: ast.BinOp, hint: str = "") -> V
 
 
 def _is_walked(f: Frame, added: ast.expr) -> bool:
-    """Whether `xs += added` adds what a range, tuple or dictionary goes through, where `xs + added` would be an error."""
+    """Whether `xs += added` is a list to which the items of a range, tuple or dictionary are added, for which `xs + added`
+    would be an error."""
     with f.trial():
         value = f.borrowed(added)
     is_tuple = isinstance(value, TupleV) and not isinstance(value, ListedV)
@@ -284,7 +286,7 @@ def _listed(whole: ast.expr) -> ast.expr:
 
 
 def _is_tuple(node: ast.expr) -> bool:
-    """Whether an expression is a tuple as one can see."""
+    """Whether an expression is visibly a tuple."""
     match node:
         case ast.Tuple() | ast.Attribute(attr="shape") | ast.Call(ast.Name("tuple") | ast.Attribute(attr="size")):
             return True

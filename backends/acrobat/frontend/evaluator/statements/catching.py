@@ -1,11 +1,11 @@
 """`try: x = self.encoder(h)` with `except Exit as e:`: exceptions of the model's own classes that a called function raises, or
 a `raise` in the `try` itself.
 
-The function that is called is compiled in place, with its `raise` of such an exception as a `return`: whether it has raised
-one, what it gives, and the exception are three values of the program. Calls that raise one elsewhere in a `try`, or in a
-function that it calls, stand alone in a `try` from the next round on (`functions/exceptions.py`). A `raise` in the `try` itself
-leaves its body as `break` leaves that of a loop: the `except` is compiled there. Of the exceptions that Python raises by itself
-only those of lookups are caught (`caught_lookups`).
+The called function is compiled in place, with its `raise` of such an exception as a `return` of three values of the program:
+whether it has raised one, its result, and the exception. Calls elsewhere in a `try`, or in a function that it calls, that raise
+such an exception are moved into a `try` of their own from the next round of compiling on (`functions/exceptions.py`). A `raise`
+in the `try` itself leaves the body as `break` leaves that of a loop: the `except` is compiled there. Of the exceptions that
+Python itself raises only those of lookups are caught (`caught_lookups`).
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class RaisedHere(ast.Raise):
 
 
 def _raising(f: Frame, s: Any, tried: ast.Try, cls: type) -> Any:
-    """A statement in the `try` `tried`, with a `RaisedHere` in place of each `raise` of an exception of the class `cls` that
-    stands in no loop and no other `try`."""
+    """A statement in the `try` `tried`, in which each `raise` of an exception of the class `cls` is replaced by a `RaisedHere`,
+    unless it stands in a loop or another `try`."""
     match s:
         case ast.Raise(written) if written is not None and _raises(f, written, cls):
             raised = ast.copy_location(RaisedHere(s.exc, s.cause), s)
@@ -207,7 +207,7 @@ def _class_caught(f: Frame, s: ast.Try) -> type:
 
 
 def _only_call(s: ast.Try) -> ast.Call | None:
-    """The call that is all that a `try` has in it; None where it has more."""
+    """The call that is the only content of a `try`; None if it contains more."""
     match s.body:
         case [ast.Assign([_], ast.Call() as call) | ast.Expr(ast.Call() as call) | ast.Return(ast.Call() as call)]:
             return call
@@ -216,8 +216,8 @@ def _only_call(s: ast.Try) -> ast.Call | None:
 
 @contextmanager
 def _catching(f: Frame, cls: type, call: ast.Call | None = None) -> Iterator[None]:
-    """A context for compiling what is in a `try`: a call of which exceptions are caught, or else what raises none. A call in it
-    that does is noted, and stands alone in a `try` in the next round."""
+    """A context for compiling the content of a `try`: a call whose exceptions are caught, or else something that must not raise
+    any. A call in it that does is noted, and is moved into a `try` of its own in the next round of compiling."""
     before, f.catching = f.catching, (call, cls, *filter(None, f.catching[1:]))
     try:
         yield
@@ -234,7 +234,8 @@ def _tried(
     caught: Callable[[], Value],
     returns: Callable[[Value], Value] | None = None,
 ) -> Value:
-    """The value of a `try`: `ends()` after what it assigns, or `returns` of what it gives; `caught()` for an exception."""
+    """The value of a `try`: `ends()` after its assignments, or `returns` of its result; `caught()` if an exception was
+    raised."""
     first, name = s.body[0], s.handlers[0].name
     with _catching(f, cls, call):
         result = f.expression(call)

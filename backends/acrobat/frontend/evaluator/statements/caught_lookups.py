@@ -1,14 +1,14 @@
-"""Lookups whose failure is caught: `try: h = memo[x]` with `except KeyError:`, and the same of lists with `IndexError` and
-`ValueError`. Such a `try` is compiled as a test of what would fail, and the lookup.
+"""Lookups whose failure is caught: `try: h = memo[x]` with `except KeyError:`, and likewise lists with `IndexError` and
+`ValueError`. Such a `try` is compiled as a test whether the lookup would fail, and the lookup.
 
     try:                       if x in memo:
         h = memo[x]                h = memo[x]
     except KeyError:           else:
         h = self.cell(x)           h = self.cell(x)
 
-The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them.
-Likewise `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`, and `next(words)` of an
-iterator that has a name, with `except StopIteration:`.
+The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them. The
+same is done for `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`, and for `next(words)`
+of an iterator that has a name, with `except StopIteration:`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def fails_by_lookups(body: Sequence[ast.stmt]) -> bool:
 
 
 def _changes(lookup: ast.Call) -> bool:
-    """Whether a lookup that is a call takes something out of what it looks up in."""
+    """Whether a lookup is a call that removes something from where it looks."""
     return isinstance(lookup.func, ast.Attribute) or _name_of(lookup.func) == "next"
 
 
@@ -158,7 +158,7 @@ def _has_next(f: Frame, node: ast.AST, owner: ast.expr) -> ast.expr:
 
 
 def _kind(f: Frame, owner: ast.expr) -> Kind:
-    """What an expression is, of which something is looked up. Nothing is compiled of it."""
+    """The kind of the value of an expression in which something is looked up, found without compiling it."""
     with f.trial():
         value = f.borrowed(owner)
     if nothing_known(value):
@@ -180,8 +180,7 @@ def _kind(f: Frame, owner: ast.expr) -> Kind:
 
 
 def _may_be_text(f: Frame, written: ast.expr) -> bool:
-    """Whether an expression is a string, also as one of several types or where it may be None: it may be no number. Nothing is
-    compiled of it."""
+    """Whether the value of an expression may be a string, which may be no number. Found without compiling it."""
     with f.trial():
         value = f.borrowed(written)
     return is_string(value) or isinstance(value, Dyn) and "str" in _types_of(f, value)
@@ -226,8 +225,8 @@ def _name_of(function: ast.expr) -> str:
 
 
 def _is_first(statement: ast.stmt, node: ast.AST, tested: Collection[ast.AST]) -> bool:
-    """Whether the first thing with an effect that a statement computes is `node`, or something that uses its value. The lookups
-    that are `tested` have none where there are several."""
+    """Whether the first thing with an effect that a statement computes is `node`, or uses the value of `node`. If several
+    lookups are `tested`, these have no effects."""
     match statement:
         case ast.Assign(value=value) | ast.Expr(value) | ast.AugAssign(ast.Name(), value=value):
             pass

@@ -25,8 +25,9 @@ Body = Sequence[ast.stmt]
 
 
 def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value], alike: bool = False) -> bool:
-    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign. With
-    `alike` nothing is compiled where more is known at the end of an arm than behind the statement. Gives whether it was."""
+    """Compile a statement by `branch(arm)`, where `arm` compiles one of its bodies, and merge the names that the bodies assign.
+    With `alike` nothing is compiled if more is known of a name at the end of an arm than after the statement. Returns whether
+    it was compiled."""
     names = changed_in(f, [s])
     before = dict(f.env)
     # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
@@ -69,9 +70,9 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
 
 
 def _list_iterators(f: Frame, s: ast.stmt, names: Sequence[str]) -> None:
-    """At the end of an arm of `s`, have names for iterators that are used once behind `s` be lists of what these give, which is
-    the same there: another arm may give them a list, or an iterator of another kind. What another name gets, or a function,
-    stays an iterator, as it may be used again there."""
+    """At the end of an arm of `s`, replace iterators whose names are used once after `s` by lists of their items: another arm
+    may assign a list or an iterator of another kind. Iterators that are assigned to another name or passed to a function stay
+    iterators, since they may be used again there."""
     if f.definition is None:
         return
     for name in names:
@@ -84,8 +85,8 @@ def _list_iterators(f: Frame, s: ast.stmt, names: Sequence[str]) -> None:
 
 
 def _are_alike(f: Frame, s: ast.stmt, ends: Sequence[Mapping[str, Value]], known: Set[str]) -> bool:
-    """Whether all that is known of the values which names have at the `ends` of the arms of `s`, and which may be read later,
-    is one type for each name. `known` are variables of which more is known."""
+    """Whether the values of the names that may be read later have the same type at all `ends` of the arms of `s`, and no more
+    than that is known of them. `known` are variables of which more is known."""
     for name in {x: None for end in ends for x in end}:
         values = [end.get(name, NOTHING) for end in ends]
         last = is_last_use(f.definition, s, name) and first_use([s], name) is not True
@@ -99,7 +100,7 @@ def _are_alike(f: Frame, s: ast.stmt, ends: Sequence[Mapping[str, Value]], known
 
 
 class _Merge:
-    """What becomes of the names that the arms of a statement assign. `before` has the values before the statement."""
+    """The merging of the names that the arms of a statement assign. `before` has the values before the statement."""
 
     def __init__(self, f: Frame, s: ast.stmt, before: Mapping[str, Value]) -> None:
         self.f = f
@@ -114,7 +115,7 @@ class _Merge:
         self.iterators: set[str] = set()  # names that are used once, and are iterators on some paths at least
 
     def add(self, name: str, values: Sequence[Value | None]) -> None:
-        """Decides about a name with these values at the ends of the arms, None where it has none."""
+        """Decides what becomes of a name with these values at the ends of the arms, None if it has none."""
         f, before = self.f, self.before.get(name)
         some = [v for v in values if v is not None]
         if not some:
@@ -178,7 +179,7 @@ class _Merge:
 
 
 def _is_walked(value: Value) -> bool:
-    """Whether a value is an iterator that is not gone through by the names of its function, or a list, or a tuple."""
+    """Whether a value is a list, a tuple, or an iterator whose items are not computed from names of its function."""
     return is_iterator(value) and not isinstance(value.value, Special) or is_list(value) or isinstance(value, TupleV)
 
 

@@ -60,8 +60,8 @@ def _settle(row: PatternRow) -> PatternRow:
 def remaining(
     row: PatternRow, value: Value, tests_for: Callable[[ast.pattern], Sequence[PatternTest] | None], new: Value | None = None
 ) -> list[PatternRow]:
-    """What remains of a row when more is known of `value`. `tests_for` has the tests that remain of one of `value` with this
-    pattern, or None if it fails, and with it the row. `new` is what the names bound to `value` stand for then."""
+    """The tests that remain of a row when more is known of `value`. `tests_for` returns those that remain of a test of `value`
+    with a pattern, or None if it fails, and the row. `new` is the value that the names bound to `value` get."""
     tests: list[PatternTest] = []
     for v, p in row.tests:
         more = [(v, p)] if v != value else tests_for(p)
@@ -73,7 +73,8 @@ def remaining(
 
 
 def is_of_another_type(f: Frame, word: str, pattern: ast.MatchValue) -> bool:
-    """Whether the constant of a pattern is not of the type of Python's with this word, and so never equal to a value of it."""
+    """Whether the constant of a pattern is not of the Python type with this word, and so never equal to a value of that
+    type."""
     is_known, other = known(f.expression(pattern.value))
     if not is_known or word == "tensor" or isinstance(other, Enum):
         return False
@@ -81,7 +82,7 @@ def is_of_another_type(f: Frame, word: str, pattern: ast.MatchValue) -> bool:
 
 
 def given_parts(f: Frame, s: ast.Match, row: PatternRow, value: Value, parts: Sequence[Value]) -> list[PatternRow]:
-    """What remains of a row where the components of the tuple `value` are `parts`."""
+    """The tests that remain of a row when the components of the tuple `value` are `parts`."""
     return remaining(
         row, value, lambda p: _part_by_part(f, s, parts, p.patterns) if isinstance(p, ast.MatchSequence) else [(value, p)]
     )
@@ -107,7 +108,7 @@ def _part_by_part(f: Frame, s: ast.Match, parts: Sequence[Value], patterns: Sequ
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """Which lists a pattern is for: those of `least` elements, and where it has a star also longer ones."""
+    """The lengths of lists that a pattern matches: `least` elements, and with a star also more."""
 
     least: int
     starred: bool
@@ -125,7 +126,7 @@ def asks_for(row: PatternRow, value: Value, shape: ListShape) -> bool:
 
 
 def given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Value, shape: ListShape) -> list[PatternRow]:
-    """What remains of the rows where `value` is a list that `shape` says: its elements are got once for all rows."""
+    """The rows that remain when `value` is a list of the length that `shape` says; its elements are read once for all rows."""
     item, by_place = type_of(value).item, dict[tuple[bool, int], Value]()
 
     def element(i: int, from_end: bool) -> Value:
@@ -158,7 +159,7 @@ def given_length(f: Frame, rows: Sequence[PatternRow], value: Value, size: Value
 
 
 def given_equal(f: Frame, rows: list[PatternRow], value: Value, pattern: ast.MatchValue, equal: bool) -> list[PatternRow]:
-    """What remains of the rows where a number or a string is, or is not, `equal` to the constant of a pattern."""
+    """The rows that remain when a number or a string is, or is not, `equal` to the constant of a pattern."""
     is_known, constant = known(f.expression(pattern.value))
     if not is_plain(value) or not is_known or not isinstance(constant, (str, int, float)) or isinstance(constant, Enum):
         return rows

@@ -1,6 +1,6 @@
-"""Statements of the source. A body that cannot be left early is compiled straight, and the names that it assigns stay in scope.
-One that `return`, `break` or `continue` may leave is compiled as an expression, by continuations (`Exits`): the statements
-after a branch are compiled in each of its arms that goes on."""
+"""Statements of the source. A body that cannot be left early is compiled statement by statement, and the names that it assigns
+stay in scope. A body that `return`, `break` or `continue` may leave is compiled as an expression, by continuations (`Exits`):
+the statements after a branch are compiled in each arm that goes on."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ def _expression(f: Frame, s: ast.Expr) -> None:
 
 
 def _changes(f: Frame, owner: ast.expr) -> bool:
-    """Whether a method with the name of one that changes lists may be that: `owner` is no module and no object of a class."""
+    """Whether a method with the name of one that changes lists may be such a method: `owner` is no module and no object of a
+    class."""
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         value = f.env[owner.id]
@@ -121,8 +122,8 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
 
 
 def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str = "update") -> bool:
-    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one. With `of_names` dictionaries count
-    whose keys are names. One of a class of the source that has a method of that `name` does not."""
+    """Whether `owner` is a set or a dictionary: a variable, or an item or attribute of one. With `of_names` dictionaries whose
+    keys are names count, too. Those of a derived class that has its own method `name` do not."""
     if isinstance(owner, ast.Name):
         settle(f, owner)
         value = f.env.get(owner.id)
@@ -192,8 +193,9 @@ def _loop_over(f: Frame, s: ast.For | ast.While, xs: Value | None) -> None:
 
 
 def _round(f: Frame, s: ast.For | ast.While, alike: bool) -> bool:
-    """Compile the body of a loop for one round, which `continue` may end. With `alike` only the statements before the first
-    that may end it are compiled, where more is known on one of the ways through the others. Gives whether all were."""
+    """Compile the body of a loop for one round, which `continue` may end. With `alike`, if more would be known on one way
+    through the rest of the body than on others, only the statements before the first that may end the round are compiled.
+    Returns whether all were compiled."""
     first = _first_leaving(s)
     f.straight(s.body[:first])
     if first == len(s.body):
@@ -276,8 +278,8 @@ def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For |
 
 
 def _unrolled(f: Frame, s: ast.For | ast.While, items: Sequence[Value], exits: Exits, begun: bool = False) -> Value:
-    """The value of a loop over a tuple or module list: its body is compiled once for each item, and may be left early. `begun`:
-    of the first item the statements before the first that may leave the body are compiled already."""
+    """The value of a loop over a tuple or module list: its body, which may be left early, is compiled once for each item.
+    `begun`: for the first item, the statements before the first that may leave the body are compiled already."""
     assert isinstance(s, ast.For)
 
     def from_item(i: int) -> Value:

@@ -88,8 +88,8 @@ def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
 
 
 def leaves(node: ast.AST, in_loop: bool = False) -> bool:
-    """Whether a statement may leave its body early: by `return`, `break`, `continue` or an error. `in_loop` says that the
-    statement stands in a loop inside of that body; then only a `return` leaves the body."""
+    """Whether a statement may leave its body early: by `return`, `break`, `continue` or an error. `in_loop`: the statement is
+    in a loop inside of that body, so that only `return` leaves the body."""
     match node:
         case ast.Return():
             return True

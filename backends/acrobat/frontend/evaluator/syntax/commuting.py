@@ -77,8 +77,8 @@ class Changes:
 
 
 def changes(s: ast.For, ends_with_round: Callable[[str], bool]) -> Changes | None:
-    """What the rounds of a loop change; None where their order may show. `ends_with_round` says of a name whether nothing reads
-    it after the loop."""
+    """What the rounds of a loop change; None if their order may make a difference. `ends_with_round` says whether nothing reads
+    a name after the loop."""
     body, rounds = s.body, _Rounds(s)
     own = names_in(s.target)
     local = {x for x in stored(body) if first_use(body, x) is not True and ends_with_round(x)}
@@ -168,7 +168,7 @@ class _Rounds:
                     raise InOrder
 
     def reads(self, *parts: ast.expr) -> None:
-        """Raises InOrder for expressions that change something by themselves, or take what comes next."""
+        """Raises InOrder for expressions that change something themselves, or take the next item of an iterator."""
         for x in (x for part in parts for x in every_node(part)):
             if isinstance(x, OUTSIDE):
                 raise InOrder
@@ -227,7 +227,7 @@ class _Rounds:
                 raise InOrder
 
     def _item(self, s: ast.stmt, target: ast.Subscript, text: str) -> None:
-        """A change of an item, or of an item of an item, that is the same wherever it is made."""
+        """Note the change of an item, or of an item of an item, that is the same in whichever round it is made."""
         place: ast.expr = target
         while isinstance(place, ast.Subscript):
             self.reads(place.slice)
@@ -237,7 +237,7 @@ class _Rounds:
         self._change(place.id, "item", text, node=target)
 
     def _is_own(self, index: ast.expr) -> bool:
-        """Whether an index or key is another one in each round: what the loop walks over, alone or beside constants."""
+        """Whether an index or key differs from round to round: it is the loop's variable, alone or beside constants."""
         whole = ast.unparse(self.target)
         if ast.unparse(index) in (whole, f"({whole})"):
             return True
@@ -246,7 +246,7 @@ class _Rounds:
         return len(others) + 1 == len(parts) and self._same(*others)
 
     def has_own_items_only(self, name: str, body: Sequence[ast.stmt]) -> bool:
-        """Whether a body reads and changes of what a name stands for the item with the round's own index or key alone."""
+        """Whether a body reads and changes only the item of `name` with the round's own index or key."""
         inside = [x for b in body for x in every_node(b)]
         if {*names_in(self.target)} & {*names_in(body, ast.Store)} or any(isinstance(x, ast.Lambda) for x in inside):
             return False  # where the index is another one

@@ -1,8 +1,8 @@
-"""Names that no source can have: those of values that the compiler keeps beside the model's own, in the scope of a function.
+"""Names that no source can have, for values that the compiler keeps beside the model's own in the scope of a function.
 
-There are two kinds. A variable that the compiler adds is hidden, as the number of a loop's round. A path such as `tree.left`
-stands for an attribute of what a name holds; it is forgotten when that name gets another value. A path may end with a fact in
-place of an attribute: what is known of the value there, as its class.
+There are two kinds. Hidden variables are those that the compiler adds, such as the number of a loop's round. A path such as
+`tree.left` stands for an attribute of the value of a name; it is forgotten when that name is rebound. A path may end with a
+fact in place of an attribute: something known of the value, such as its class.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def visible(name: str) -> str:
 
 
 def passed_on(name: str, function: ast.FunctionDef) -> HiddenName:
-    """The name that a variable of a function has in others that are given what captures it."""
+    """The name of a function's variable in other functions that receive a function which captures it."""
     passed = hidden(f"{name}·{function.name}{function.lineno}")
     passed.shown = visible(name)
     return passed

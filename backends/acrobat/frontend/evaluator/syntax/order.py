@@ -1,7 +1,8 @@
-"""The order in which the parts of an expression are evaluated, where one part changes a list or object that another one names;
-and which parts always are.
+"""The order in which the parts of an expression are evaluated, if one part changes a list or object that another one names; and
+which parts are always evaluated.
 
-A name stands for a value of the program, which changing the list does not change: `f(xs, xs.pop())` gives `f` the shorter list.
+A name stands for a value of the program, which does not change when the list does: in `f(xs, xs.pop())` the program would pass
+the longer list, and Python passes the shorter one.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 
 class Moved(NamedTuple):
-    """That items of lists or dictionaries may have got other places, or that attributes or variables have got other values.
-    `path` says which, as `path_of` does, and `how` what became of them: "+" for items that were added at the end, "-" for
-    items that were taken from the end, "=" for other values, "" for everything else. `by_call` says that a function which is
-    called has done it."""
+    """A change of places: items of lists or dictionaries may have moved, or attributes or variables may have other values.
+    `path` says which, as `path_of` does, and `how` what happened: "+" for items added at the end, "-" for items taken from the
+    end, "=" for other values, "" for everything else. `by_call`: a called function has done it."""
 
     path: str
     how: str
@@ -26,8 +26,8 @@ class Moved(NamedTuple):
 
 
 def path_of(node: ast.expr) -> str:
-    """What names a list in `Moved`: `rows` for that variable, `.rows` for every attribute of that name, `.rows[]` for every
-    item of one. Empty for what no path leads to."""
+    """The path by which `Moved` names a list: `rows` for that variable, `.rows` for every attribute of that name, `.rows[]` for
+    every item of one. Empty for other expressions."""
     match node:
         case ast.Name(name):
             return name
@@ -69,7 +69,7 @@ def parts_of(node: ast.expr) -> list[ast.expr]:
 
 
 def always_computed(node: ast.AST) -> list[ast.AST]:
-    """The parts right below a node that are computed whenever it is, in order."""
+    """The direct parts of a node that are computed whenever it is, in order."""
     match node:
         case ast.IfExp(test):
             return [test]

@@ -17,9 +17,10 @@ Part = ast.expr | str | Sequence[ast.stmt] | Sequence[ast.expr]
 
 
 def quoted(where: ast.AST, text: str, /, **parts: Part) -> list[ast.stmt]:
-    """The statements of a text, with the position of `where`. A name in it that is one of `parts` stands for another name, or
-    for an expression, which keeps its position and is copied from its second place on; as a statement of its own for a list of
-    statements, and with a `*` among arguments for a list of these. Attributes are replaced by names likewise."""
+    """The statements of a text, with the position of `where`. A name in the text that is a key of `parts` is replaced: by
+    another name, or by an expression, which keeps its position and is copied from its second use on; if it is a statement of
+    its own, by a list of statements, and with a `*` among arguments, by a list of these. Attributes with such names are
+    replaced by names likewise."""
     filling = _Filling(parts)
     filled = (filling.visit(copied(s)) for s in _statements(text))
     return [placed(where, s) for new in filled for s in (new if isinstance(new, list) else [new])]

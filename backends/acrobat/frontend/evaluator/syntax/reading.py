@@ -52,9 +52,8 @@ KEEPING_METHODS = frozenset({"append", "appendleft", "insert", "add", "setdefaul
 
 
 def is_kept(definition: ast.FunctionDef, name: str) -> bool:
-    """Whether the value of a name may be seen elsewhere while the function runs: the name is a parameter, or another name is
-    given its value or gave it its own, or a list, an attribute or the like is given it. Results of the function do not
-    count."""
+    """Whether the value of a name may be seen elsewhere while the function runs: the name is a parameter, or shares its value
+    with another name, a list, an attribute or the like. Results of the function do not count."""
 
     def leads_to(value: ast.expr | None) -> bool:
         match value:
@@ -80,7 +79,8 @@ def is_kept(definition: ast.FunctionDef, name: str) -> bool:
 
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
-    """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
+    """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads its value from before the
+    round."""
     targets = [x.target for statement in loop.body for x in every_node(statement) if isinstance(x, ast.For)]
     read = isinstance(loop, ast.While) and reads(loop.test, name) or first_use(loop.body, name) is True
     return name in assigned(targets) and not read

@@ -1,4 +1,4 @@
-"""How often a body may read a name: what an iterator gives is gone after its first use."""
+"""How often a body may read a name: an iterator is exhausted by its first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEVERAL = 2
 
 
 def uses(body: Sequence[ast.stmt], name: str) -> int:
-    """How often a body may read a name on its way through, up to `SEVERAL`, before it gives the name another value."""
+    """The most reads of a name on one way through a body, up to `SEVERAL`, before the name is rebound."""
     count = 0
     for i, s in enumerate(body):
         match s:
@@ -94,8 +94,8 @@ WALKING = frozenset(
 
 
 def handed_on(body: Sequence[ast.stmt], name: str) -> bool:
-    """Whether a body may give what a name stands for another name or place: it is assigned, returned, made a part of something,
-    or an argument of a function other than those of Python's own and methods of strings."""
+    """Whether a body may give the value of a name another name or place: it is assigned, returned, made a part of something, or
+    passed to a function other than Python's own and methods of strings."""
     for node in (x for s in body for x in every_node(s)):
         inside: Sequence[ast.AST | None] = ()
         match node:

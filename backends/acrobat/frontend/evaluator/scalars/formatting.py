@@ -58,8 +58,8 @@ def as_one(f: Frame, texts: Value) -> Dyn:
 
 
 def shown(f: Frame, part: Shown) -> Value | None:
-    """The text of a string or a number, or of a constant; None for other values, whose text needs more than the program knows.
-    Raises Refused for a value that is not shown in this way."""
+    """The text that shows a value; None for values whose text needs more than the program knows. Raises Refused for a value
+    that is not shown in this way."""
     is_known, x = known(part.value)
     if is_known:
         return Static(_format_of_constant(CONVERSIONS[part.conversion](x), part.spec))

@@ -179,7 +179,7 @@ class _Merge:
 
 
 def _is_walked(value: Value) -> bool:
-    """Whether a value is a list, a tuple, or an iterator whose items are not computed from names of its function."""
+    """Whether a value is a list, a tuple, or an iterator that the program has as one of these."""
     return is_iterator(value) and not isinstance(value.value, Special) or is_list(value) or isinstance(value, TupleV)
 
 

@@ -78,7 +78,8 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def refusal_of(error: Exception) -> str:
-    """What Hydra has refused, in one line. An OSError that is none of Hydra's is of the folder that it makes for each sweep."""
+    """Why Hydra has refused something, in one line. An OSError that Hydra did not raise itself concerns the folder that it
+    makes for each sweep."""
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
@@ -92,8 +93,8 @@ def refusal_of(error: Exception) -> str:
 
 
 def in_order(arguments: Sequence[str]) -> list[str]:
-    """The arguments with all OPTION=VALUE last where Hydra would not find some of them between its own options, as it would not
-    find the last one of `seed=1,2 -m size=tiny`."""
+    """The arguments with all OPTION=VALUE moved to the end, if Hydra would not find some of them between its own options, such
+    as the last one of `seed=1,2 -m size=tiny`."""
     from hydra._internal.utils import get_args_parser
 
     try:

@@ -34,7 +34,8 @@ class LastChecks:
         self._outside = "outside of its tree" + (", unless another cell of its session did" if len(cells) > 1 else "")
 
     def close(self, running: Running) -> Ended:
-        """How a cell ends, with all that its process still tells in its row. Raises Ended if it is wrong after all."""
+        """Returns how a cell ends, after adding to its row what its process reports at the end. Raises Ended if the cell is
+        wrong after all."""
         child, row = running.child, running.row
         if self._measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))

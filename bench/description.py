@@ -162,7 +162,7 @@ def _read(text: str) -> Description:
 
 
 def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a backend's class says to a question: the fields of an `Description`. Called in a process of its own."""
+    """What a backend's class says to a question: the fields of a `Description`. Called in a process of its own."""
     name, section = question["name"], f"backend.{question['name']}"
     try:
         cls = resolve(question["target"])
@@ -231,7 +231,7 @@ def _collect(descriptors: Sequence[int]) -> list[str]:
 
 
 def main() -> None:
-    """Description lists of questions, a line of JSON each, until there are no more."""
+    """Answer lists of questions, a line of JSON each, until there are no more."""
     adopt_orphans()
     for line in sys.stdin.buffer:
         answers = _collect([_start(question) for question in json.loads(line)])

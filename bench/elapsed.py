@@ -34,9 +34,10 @@ MOST_RUNS = 100_000
 
 
 @dataclass
-class ReportedTime:
-    """What a cell tells of its turns: the seconds `told_s` of all their `runs`, of which so many were `shown`, which means that
-    their outputs were handed over. `began_s`: the seconds that requests for turns had cost before the first of these."""
+class Told:
+    """The time that a cell reports of its turns: the seconds `told_s` of all their `runs`, of which so many were `shown`, which
+    means that their outputs were handed over. `began_s`: the seconds that requests for turns had cost before the first of
+    these."""
 
     began_s: float = 0.0
     number: int = 0

@@ -28,7 +28,7 @@ from bench.outcome import NO_ROOM, OUT_OF_MEMORY
 from bench.replies import LONGEST, Unreadable, parse
 from bench.standing import standing
 from bench.status import Status
-from bench.template import Adopted, CannotFork, Template
+from bench.template import Adopted, Lost, Template
 
 BLOCK = 512  # bytes, the unit in which the operating system counts the memory of shared files
 LOOK_S = 0.5  # how often the memory of a working child is checked
@@ -128,7 +128,7 @@ class Child:
                 forked = template.fork(log, {TOKEN: self._token}, arguments, descriptors)
                 self.shared_s = template.load_s
                 return forked
-            except CannotFork as error:
+            except Lost as error:
                 os.write(log, f"[a fresh process: {error}]\n".encode())
         return subprocess.Popen(
             [sys.executable, "-m", "bench.worker", *arguments, *map(str, descriptors)],

@@ -44,9 +44,9 @@ class Prepared:
 
 
 @dataclass
-class LoadingCell:
-    """A cell whose process is loading or has loaded. `error`: why that failed. `shared_s`: the seconds that its template took
-    to load what all cells need."""
+class Begun:
+    """A cell whose process is loading, or has loaded, what it needs. `error`: why that failed. `shared_s`: the seconds that its
+    template took to load what all cells need."""
 
     row: Record
     child: Child | None = None
@@ -76,7 +76,7 @@ class Preparer:
         self.isolate = isolate
         self.results = results
         self.tell = tell
-        self._begun: dict[str, LoadingCell] = {}
+        self._begun: dict[str, Begun] = {}
         self._templates: dict[str, Template] = {}  # by environment
         self._processors = len(os.sched_getaffinity(0))
         self.oracle = Oracle(cells[0], self._oracle_child, self._processors)
@@ -88,8 +88,8 @@ class Preparer:
         for cell in self.cells:
             self._template(cell)  # the template imports while the rows are begun
         for cell in self.cells:
-            self._begun[cell.id] = LoadingCell(record.begin(cell))
-        loading: deque[LoadingCell] = deque()
+            self._begun[cell.id] = Begun(record.begin(cell))
+        loading: deque[Begun] = deque()
         for cell in self.cells:
             if len(loading) == self._processors:
                 loading.popleft().wait()
@@ -111,7 +111,7 @@ class Preparer:
         assert begun.child is not None
         return begun.row, begun.child, Verifier(begun.child.outputs, cell.precision)
 
-    def _start(self, cell: Cell, begun: LoadingCell) -> None:
+    def _start(self, cell: Cell, begun: Begun) -> None:
         _ensure_memory()
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         begun.row["log"] = str(log.relative_to(self.results)) if log.is_relative_to(self.results) else str(log)

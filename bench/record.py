@@ -114,7 +114,7 @@ def whole(row: Record) -> bool:
 
 
 def _shown(row: Record) -> bool:
-    """Whether those counters and facts that tables show are of the kinds that the contract names."""
+    """Whether those counters and facts that tables show are of the types that the contract says."""
     counters, ran = row["counters"], row.get("ran", {})
     if not all(counters.get(key) is None or _number(counters[key]) for key in breakdown.NUMBERS):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.elapsed import ReportedTime
+from bench.elapsed import Told
 from bench.prepare import Prepared
 
 
@@ -14,7 +14,7 @@ class Running(Prepared):
     """A cell that is being timed."""
 
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
-    told: ReportedTime = field(default_factory=ReportedTime)  # of its turns
+    told: Told = field(default_factory=Told)  # of its turns
     counters: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # of a mini-batch in a turn
     joules: float | None = None  # the energy used in all turns
     instances: int = 0  # how many were run in the turns whose energy is known

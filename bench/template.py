@@ -32,8 +32,8 @@ PATIENCE_S = 600.0  # how long to wait for the imports
 LOOK_S = 0.0005
 
 
-class CannotFork(Exception):
-    """The template cannot be forked; the message says why."""
+class Lost(Exception):
+    """Raised if the template cannot be forked; the message says why."""
 
 
 class Adopted:
@@ -87,18 +87,18 @@ class Template:
     def fork(self, log: int, token: Mapping[str, str], arguments: Sequence[str], descriptors: Sequence[int]) -> Adopted:
         """Fork a process with a session of its own, whose output goes to the descriptor `log` and whose environment has the
         variables of `token` too. It runs `worker.main` with `arguments`, followed by the numbers that `descriptors` have in the
-        new process. Raises CannotFork."""
+        new process. Raises Lost."""
         request = json.dumps({"token": dict(token), "arguments": list(arguments)}).encode()
         try:
             socket.send_fds(self._connection, [request], [log, *descriptors])
             reply = self._connection.recv(LONGEST)
         except OSError as error:
-            raise CannotFork(f"the template process: {error}") from error
+            raise Lost(f"the template process: {error}") from error
         if not reply:
-            raise CannotFork("the template process has ended")
+            raise Lost("the template process has ended")
         answer = json.loads(reply)
         if "why" in answer:
-            raise CannotFork(answer["why"])
+            raise Lost(answer["why"])
         self.load_s = answer["load_s"]
         return Adopted(answer["pid"])
 

@@ -20,8 +20,8 @@ from backends.cortex.transforms import below, divide, hoistable, is_constant, pa
 from backends.cortex.values import LEAVES, Value
 
 
-class NotContiguous(Exception):
-    """A kernel would write states that do not lie side by side, or states and intermediates."""
+class Apart(Exception):
+    """Raised for a kernel that would write states which do not lie side by side, or states and intermediates."""
 
 
 def lower(traced: Traced, options: Options) -> Program:
@@ -96,7 +96,7 @@ class Lowering:
             expected = rows.at[names[0]]
             for name in names:
                 if rows.at[name] != expected:
-                    raise NotContiguous
+                    raise Apart
                 expected += row_size(types[name])
             return Place("state", 0, rows.at[names[0]])
 
@@ -152,7 +152,7 @@ class Lowering:
         if self.options.fusion:
             try:
                 return self._body_of(values, hoisted, place, at, fusion=True)
-            except NotContiguous:
+            except Apart:
                 pass
         return self._body_of(values, hoisted, place, at, fusion=False)
 
@@ -177,7 +177,7 @@ class Lowering:
             if at:
                 names_kept.sort(key=lambda v: at[names[v][0]])
             if names_kept and len(names_kept) < len(results):
-                raise NotContiguous
+                raise Apart
             ordered = names_kept or results
             if names_kept:
                 out = place([names[v][0] for v in names_kept])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench import elapsed
-from bench.elapsed import ReportedTime
+from bench.elapsed import Told
 from bench.family import Used
 from bench.isolate import Ended
 
@@ -81,7 +81,7 @@ def test_one_attempt_of_three_is_enough_for_an_honest_clock() -> None:
 )
 def test_turns_that_took_longer_than_was_told(run_s: float, slower: float, between_s: float, turn_s: float, flags: int) -> None:
     """Six turns of 50 runs, 25 of which are handed over, with so many seconds between two runs and besides them."""
-    told = ReportedTime(began_s=7.0)
+    told = Told(began_s=7.0)
     for _ in range(6):
         told.add({"samples_s": [run_s / slower] * 25, "settled_s": 25 * run_s / slower}, 50)
     passed_s = 6 * (50 * (run_s + between_s) + turn_s)

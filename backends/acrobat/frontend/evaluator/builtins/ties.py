@@ -22,7 +22,8 @@ LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 
 
 def default_of_ties(f: Frame, node: ast.AST) -> float | None:
-    """The key of all elements that are not in the dictionary, where `node` is such a call of `min`; None for all others."""
+    """The key that all elements which are not in the dictionary have, if `node` is such a call of `min`; None for all other
+    calls."""
     match node:
         case ast.Call(
             keywords=[ast.keyword("key", ast.Lambda(arguments, ast.Call(ast.Attribute(ranks, "get"), [item, default])))]

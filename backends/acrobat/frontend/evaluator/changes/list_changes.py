@@ -126,7 +126,7 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
 
 
 def _with_room(f: Frame, xs: Value, item: Any) -> Any:
-    """A list whose elements are not known yet as one that may have elements of the type `item`; other lists unchanged."""
+    """A list whose element type is not known yet, as one with elements of the type `item`; other lists unchanged."""
     if not is_unknown(xs) or not is_list(xs):
         return xs
     t = grown(f, xs, item)

@@ -229,7 +229,7 @@ def _walked(f: Frame, value: Dyn) -> Value:
 
 
 def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
-    """A loop over an iterator from which more is taken elsewhere as one that takes an item by `next` in each round."""
+    """A loop over an iterator that is also read elsewhere, rewritten so that each round takes an item by `next`."""
     if not isinstance(s.iter, ast.Name) or s.iter.id in stored([s.target, *s.body]) or not f.is_builtin("next"):
         return s  # one that gets another value in the loop still goes through what it had
     with f.trial():

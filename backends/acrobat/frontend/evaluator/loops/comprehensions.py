@@ -256,8 +256,8 @@ def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
 
 
 def _with_names(f: Frame, node: ast.DictComp, pairs: Sequence[Value]) -> Value | None:
-    """The dictionary of pairs whose values are of several types, if the keys are strings known at compile time: as one that is
-    written out, whose values may differ in type."""
+    """The dictionary of pairs whose values are of several types, if the keys are strings known at compile time: like a display,
+    its values may differ in type."""
     parts = [f.components(pair) for pair in pairs]
     if not parts or not all(part and isinstance(known(part[0])[1], str) for part in parts):
         return None

@@ -138,7 +138,8 @@ class Initialisation:
         return s
 
     def _of_base(self, function: types.FunctionType, me: str, s: ast.stmt) -> ast.stmt:
-        """A statement that calls `super().name(...)` as one that names the function of the base, and gives it the object."""
+        """A statement that calls `super().name(...)`, with that replaced by a call of the base's function with the object as an
+        argument."""
         match s:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name) as written, args, keywords) as call):
                 if isinstance(called := self._of_bases(function, name), types.FunctionType):

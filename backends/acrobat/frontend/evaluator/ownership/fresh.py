@@ -59,7 +59,7 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
 
 
 def _is_of_derived(cls: type | None) -> bool:
-    """Whether a call of a derived class makes a list or dictionary and does no more with it."""
+    """Whether a call of a derived class does nothing but make a list or dictionary."""
     return container_of(cls) is not None and own_init(cls) is None
 
 

@@ -170,7 +170,7 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
 
 
 def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
-    """`+` of two tuples, of which one has a length that varies, and `*` of such a one and an int. Raises Mismatch."""
+    """`+` of two tuples of which at least one has a varying length, and `*` of such a tuple and an int. Raises Mismatch."""
     if any(map(nothing_known, (a, b))):
         return unknown()
     if name == "mul":

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
-from backends.acrobat.frontend.memos import MEMO
+from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Dyn, EmptyPlaceholder, Value, is_empty
 from backends.acrobat.ir import nodes as n
@@ -174,7 +174,7 @@ class ChangingCall(BoundCall):
     def _give_back(self, new: dict[int, Value]) -> None:
         """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if
         something else may hold the list or object."""
-        forgets = not isinstance(self.node, ast.Call) and any(self.names[i].startswith(MEMO) for i in new)
+        forgets = not isinstance(self.node, ast.Call) and any(isinstance(self.names[i], Memo) for i in new)
         if forgets and any(i >= self.own for i in new):
             raise Refused(f"`{self.called}` remembers its results, and changes an attribute", "leave out the cache")
         for i, value in new.items():
@@ -186,7 +186,7 @@ class ChangingCall(BoundCall):
 
     def _give_back_one(self, i: int, value: Value) -> None:
         f = self.f
-        if not isinstance(self.node, ast.Call) and self.names[i].startswith(MEMO):
+        if not isinstance(self.node, ast.Call) and isinstance(self.names[i], Memo):
             return  # what is remembered in this call is computed again in the next one: `nested.as_argument` allows for that
         if not isinstance(self.node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")

@@ -78,11 +78,13 @@ def _parted(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
             calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(choice.test))
             again = _bool_of(name, there) if calls else copied(choice.test)
             text = f"has = {there} if test else {not there}; name = iter({arms})"
-            return quoted(node, text, has=_hidden(name), test=choice.test, name=name, again=again, items=made.args[0])
+            has, items = _hidden(name), made.args[0]
+            return quoted(node, text, has=has, test=choice.test, name=name, iter=made.func, again=again, items=items)
         case ast.Compare(ops=[how]) if (name := _compared(node)) in names:
             return ast.copy_location(_bool_of(name, isinstance(how, ast.IsNot)), node)
-        case ast.Call(args=[_, _]) if (name := _next_of(node)) in names:
-            return quoted_expression(node, "given if has else next(name)", has=_hidden(name), given=node, name=name)
+        case ast.Call(next, [_, _]) if (name := _next_of(node)) in names:
+            text = "given if has else next(name)"
+            return quoted_expression(node, text, has=_hidden(name), given=node, next=next, name=name)
     return node
 
 

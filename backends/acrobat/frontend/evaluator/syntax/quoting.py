@@ -4,6 +4,7 @@ which some nodes are replaced."""
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
@@ -13,13 +14,20 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.syntax_nodes import every_node
 
 Node = TypeVar("Node", bound=ast.AST)
+
+
+class OfPython(str):
+    """The name of one of Python's own functions, which it means also where the source calls something else so."""
+
+
 Part = ast.expr | str | Sequence[ast.stmt] | Sequence[ast.expr]
 
 
 def quoted(where: ast.AST, text: str, /, **parts: Part) -> list[ast.stmt]:
     """The statements of a text, with the position of `where`. A name in it that is one of `parts` stands for another name, or
     for an expression, which keeps its position and is copied from its second place on; as a statement of its own for a list of
-    statements, and with a `*` among arguments for a list of these. Attributes are replaced by names likewise."""
+    statements, and with a `*` among arguments for a list of these. Attributes are replaced by names likewise. Other names stand
+    for Python's own functions."""
     filling = _Filling(parts)
     filled = (filling.visit(copied(s)) for s in _statements(text))
     return [placed(where, s) for new in filled for s in (new if isinstance(new, list) else [new])]
@@ -88,7 +96,7 @@ class _Filling(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         part = self.parts.get(node.id)
         if part is None:
-            return node
+            return ast.Name(OfPython(node.id), node.ctx) if hasattr(builtins, node.id) else node
         if isinstance(part, str):
             return ast.Name(part, node.ctx)
         if not isinstance(part, ast.expr):

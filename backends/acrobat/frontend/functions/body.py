@@ -193,8 +193,8 @@ class FunctionBody:
             program.changed_by[self.key] |= changed
             program.changed = True
         named = {*parameter_names(self.definition), *self.gives_back}
-        seen = lambda m: m.path.startswith(".") or m.path.partition("[")[0] in named  # noqa: E731
-        moves = {m for m in f.moves if program.datatypes.has_shared or seen(m)}
+        shared = program.datatypes.has_shared
+        moves = {m for m in f.moves if shared or m.path.attribute or m.path.root in named}
         if not moves <= program.moves.setdefault(self.key, set()):
             program.moves[self.key] |= moves
             program.changed = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backends.acrobat.core.types import DataT
@@ -17,8 +18,8 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values, changes_in_place
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden, is_hidden
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
@@ -163,12 +164,12 @@ class ChangingCall(BoundCall):
         """Note what the function does to the items of lists, by the names that the caller has for these. Those that are its
         own may be shared lists (`shared_lists`), which have names elsewhere."""
         for path, how, _ in moves:
-            root, *_ = path.partition("[")
-            if root in self.names[: self.own] and how != "=":
-                written = self._argument_node(self.names.index(root))
-                path = hidden(path) if written is None else path_of(written) + path.removeprefix(root)
-            elif root not in self.names and not root.startswith("."):
-                path = hidden(path)
+            own = path if is_hidden(path.root) else replace(path, root=hidden(path.root))
+            if path.root in self.names[: self.own] and not path.attribute and how != "=":
+                written = self._argument_node(self.names.index(path.root))
+                path = own if written is None else path_of(written).item(path.items)
+            elif path.root not in self.names and not path.attribute:
+                path = own
             self.f.moves.append(Moved(path, how, True))
 
     def _give_back(self, new: dict[int, Value]) -> None:
@@ -214,7 +215,7 @@ class ChangingCall(BoundCall):
             return
         if whole:
             if self.names[i] in self.always:
-                f.moves.append(Moved(name, "=", True))
+                f.moves.append(Moved(ListPath(name), "=", True))
             still = claims(name) & f.owned_arguments
             f.rebind(name, value)
             f.owned |= still

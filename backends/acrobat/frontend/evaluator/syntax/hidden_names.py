@@ -20,6 +20,14 @@ class PassedOn(HiddenName):
     """The name that a variable of a function has in others that are given what captures it."""
 
 
+class CarriedName(HiddenName):
+    """The name of a value that functions take and give beside their parameters: a `field` of an `owner`, that of a union's
+    objects or that of a module."""
+
+    field: str
+    owner: str
+
+
 class Path(HiddenName):
     """The name of an attribute, or of a fact, of what another name holds."""
 
@@ -45,6 +53,13 @@ def visible(name: str) -> str:
 
 def passed_on(name: str, function: ast.FunctionDef) -> PassedOn:
     return PassedOn(f"·{name}·{function.name}{function.lineno}", visible(name))
+
+
+def carried_name(what: str, field: str, owner: str, shown: str) -> CarriedName:
+    """The name of such a value, which is shown as `shown`; `what` says which of the kinds it is."""
+    name = CarriedName(f"·{what} {field} of {owner}", shown)
+    name.field, name.owner = field, owner
+    return name
 
 
 def attribute_path(path: str, name: str) -> Path:

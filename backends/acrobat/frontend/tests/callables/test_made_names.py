@@ -9,7 +9,17 @@ from functools import cache
 import pytest
 from torch import nn
 
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
 from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+
+class Tree:
+    def __init__(self, value, below=()):
+        self.value = value
+        self.below = list(below)
+        self.state = None
+
 
 LISTS = [[7, 9, 8], [2, 3, 1]]
 
@@ -157,3 +167,58 @@ PYTHON = [
 @pytest.mark.parametrize("forward", PYTHON)
 def test_names_of_pythons_functions(forward) -> None:
     agrees(with_forward(nn.Module(), forward), LISTS)
+
+
+class Total(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = 0
+
+    def forward(self, tree):
+        self.state = self.state + tree.value
+        return self.state
+
+
+class FieldAndAttribute(nn.Module):
+    """A field of the instance's objects, and an attribute of a module with the name of their class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.Tree = Total()
+
+    def forward(self, tree):
+        self.Tree.state = 0
+        return self.walk(tree), self.Tree.state
+
+    def walk(self, tree):
+        for below in tree.below:
+            self.walk(below)
+        tree.state = self.Tree(tree) * 2
+        return tree.state + sum([below.state for below in tree.below])
+
+
+def test_a_field_and_an_attribute_of_a_module() -> None:
+    agrees(FieldAndAttribute(), [Tree(1, [Tree(2), Tree(3, [Tree(4)])]), Tree(5)])
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.count_of_all = 0
+
+    def counted(self, xs):
+        for x in xs:
+            self.count_of_all += 1
+            yield x + self.count_of_all
+
+    def forward(self, xs):
+        self.count_of_all = 0
+        for y in self.counted(xs):
+            if y > 4:
+                break
+        return self.count_of_all
+
+
+def test_messages_have_the_whole_name_of_an_attribute() -> None:
+    with pytest.raises(CompileError, match="the generator `counted` changes the attribute `count_of_all` while"):
+        build(Counting().eval(), sample=LISTS)

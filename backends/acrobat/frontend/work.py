@@ -17,7 +17,8 @@ MOST = 30_000
 
 
 class TooMuchWork(CompileError):
-    """A model of which one round of compiling would compile more than `MOST` statements. No further build is tried."""
+    """A model of which one round of compiling would compile more than `MOST` statements, or each further build meets something
+    new, without an end. No further build is tried."""
 
 
 class Effort:

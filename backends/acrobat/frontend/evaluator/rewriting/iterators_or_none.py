@@ -25,6 +25,14 @@ def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> 
     return replaced_in(body, lambda node: _parted(node, found))
 
 
+def taken_for_iterators(definition: ast.FunctionDef) -> list[ast.expr]:
+    """What a function with such names calls of which the form alone says that it makes iterators, or takes items from them."""
+    nodes = [x for s in definition.body for x in every_node(s)]
+    if not any((name := _name_of(x)) and _is_simple(definition, definition.body, nodes, name) for x in nodes):
+        return []
+    return [x.func for x in nodes if isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in ("iter", "next")]
+
+
 def _name_of(s: ast.AST) -> str:
     """The name that a statement gives an iterator or None; "" for all others."""
     match s:

@@ -159,7 +159,6 @@ PYTHON = [
     range_over_a_walked_list,
     length_of_a_chosen_list,
     list_of_a_chosen_one,
-    next_of_an_iterator_or_none,
     list_in_an_iterator,
 ]
 
@@ -222,3 +221,39 @@ class Counting(nn.Module):
 def test_messages_have_the_whole_name_of_an_attribute() -> None:
     with pytest.raises(CompileError, match="the generator `counted` changes the attribute `count_of_all` while"):
         build(Counting().eval(), sample=LISTS)
+
+
+class Unlimited:
+    def __init__(self, xs, maxlen):
+        self.xs = list(xs)
+
+    def append(self, x):
+        self.xs.append(x)
+
+    def popleft(self):
+        return self.xs.pop(0)
+
+    def __len__(self):
+        return len(self.xs)
+
+
+class Own:
+    deque = Unlimited
+
+
+def deque_of_the_models_own(self, xs):
+    last = Own.deque([], maxlen=2)
+    for x in xs:
+        last.append(x)
+    total = 0
+    while len(last) > 0:
+        total = total * 2 + last.popleft()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("forward", "name"), [(next_of_an_iterator_or_none, "next"), (deque_of_the_models_own, "Own.deque")], ids=str
+)
+def test_what_only_has_the_name_of_pythons_is_refused(forward, name) -> None:
+    with pytest.raises(CompileError, match=f"`{name}` is not Python's own here"):
+        build(with_forward(nn.Module(), forward), sample=LISTS)

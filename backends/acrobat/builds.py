@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,16 @@ from backends.acrobat.passes.tables import projects
 from backends.acrobat.pipeline import schedule_of
 from backends.acrobat.settings import Emit
 
-GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen", "launch")
-"""The options that code generation reads. Passes have applied their options to the program already, and the runtime is given
-the others when the build is loaded."""
+IN_PROGRAM = frozenset(
+    {"specialise", "tables", "invariants", "constant_work", "fold_sums", "horizontal", "vertical", "coarsen"}
+)
+"""The options that passes alone read: they have applied them to the program already."""
+IN_TARGET = frozenset({"precision", "isa"})
+"""The options that say for which machine, or how exactly, kernels are made: the target has them."""
+AT_RUN_TIME = frozenset({"gather_fusion", "defer", "wave", "executor", "memory_planning"})
+"""The options that the runtime is given when the build is loaded."""
+GENERATION = tuple(f.name for f in fields(Options) if f.name not in IN_PROGRAM | IN_TARGET | AT_RUN_TIME)
+"""The options that code generation may read: all others."""
 
 
 @dataclass(frozen=True, slots=True)

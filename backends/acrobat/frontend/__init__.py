@@ -31,6 +31,8 @@ MEANS: Sequence[dict[str, Any]] = (
     {"shapes": True},
 )
 """What a further attempt may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
+ATTEMPTS = 100
+"""The most attempts of which each begins with what the one before has met. Models take a few."""
 DIVISIONS = 6
 """The most attempts with classes that are divided into versions, each of which joins those that the one before has met."""
 
@@ -110,7 +112,7 @@ def _built_with(
     closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
-    while True:
+    for _ in range(ATTEMPTS):
         builder = ProgramBuilder(module, closes, joined, observed)
         try:
             program = builder.build(hint, sample)
@@ -146,6 +148,7 @@ def _built_with(
                 before = error
             closes = closes and not builder.closing  # without closing, its problems speak of the source only
             joined = more
+    raise unsettled(module)
 
 
 def _fit(program: Program, sample: Sequence[Any]) -> bool:
@@ -178,6 +181,17 @@ def _lines(error: CompileError) -> set[tuple[str, int]]:
 
 def too_deep(module: nn.Module) -> CompileError:
     """The error for a model that is nested so deeply that compiling it overflows every stack."""
-    where = Span(inspect.getsourcefile(type(module)) or "<unknown>", 0)
     message = f"{type(module).__name__} or what it calls is nested too deeply to be compiled"
-    return CompileError([Problem(where, message, "split long functions, or look values up in a list")])
+    return CompileError(_at_module(module, message, "split long functions, or look values up in a list"))
+
+
+def unsettled(module: nn.Module) -> TooMuchWork:
+    """The error for a model of which each build meets something new."""
+    message = f"each of {ATTEMPTS} builds of {type(module).__name__} meets values of types of which the one before did not know"
+    return TooMuchWork(
+        _at_module(module, message, "annotate what functions take and give, or keep values of one type in each place")
+    )
+
+
+def _at_module(module: nn.Module, message: str, advice: str) -> list[Problem]:
+    return [Problem(Span(inspect.getsourcefile(type(module)) or "<unknown>", 0), message, advice)]

@@ -7,35 +7,45 @@ import ast
 import builtins
 from collections.abc import Iterator
 from copy import copy
+from types import CodeType
 
 from backends.acrobat.frontend.changing_methods import changes_owner, root_of
+from backends.acrobat.frontend.made_names import RENAMED, MadeName
 
 LIBRARIES = ("torch", "nn", "F", "math", "operator", "functools", "itertools", "np")
 """Names of modules whose functions change nothing."""
 FIRST = ("__init__", "__post_init__")
 """Methods that give attributes their first values."""
-MEMO = "remembered_results_of_"
-"""How the name of such a dictionary begins."""
 
 
-def with_memos(tree: ast.Module) -> bool:
+class Memo(MadeName):
+    """The name of such a dictionary."""
+
+
+def with_memos(tree: ast.Module, file: str) -> list[CodeType]:
     """Write each nested function in a tree that a cache of Python's decorates as three statements: the dictionary, the
-    function that computes, and one of the same name that looks its arguments up first. Gives whether there was one.
+    function that computes, and one of the same name that looks its arguments up first. Gives the code of the tree as it is
+    then, or none if there was no such function.
 
     A function keeps its decorator where that would not be the same: if it has other parameters than such by position, if it
     stands at the top of a file or of a class, where Python remembers results from one instance to the next, or if it may change
     something and Python may compute a result twice, because the cache forgets results or keeps one for each way in which the
     arguments are written."""
     if not (caches := names_of_caches(tree)):
-        return False
+        return []
     rewriting = _Rewriting(tree, caches)
     rewriting.visit(tree)
-    return rewriting.found
+    if not rewriting.made:
+        return []
+    code = compile(tree, file, "exec", dont_inherit=True)
+    for node, name in rewriting.made:  # Python compiles a tree with plain strings only
+        setattr(node, "id" if isinstance(node, ast.Name) else "name", name)
+    return [code]
 
 
 class _Rewriting(ast.NodeTransformer):
     def __init__(self, tree: ast.Module, caches: set[str]) -> None:
-        self.found = False
+        self.made: list[tuple[ast.AST, MadeName]] = []  # new names and functions, and what they are called
         self.around: list[ast.FunctionDef] = []
         self.caches = caches
         self.has_state = _changes_attributes(tree)
@@ -54,13 +64,39 @@ class _Rewriting(ast.NodeTransformer):
         self.around.pop()
         if not alone:
             return node
-        self.found = True
-        return _written_out(node)
+        return self._written_out(node)
 
     def _computed_once(self, node: ast.FunctionDef, size: int) -> bool:
         """Whether it does not show how often a result is computed: Python does so once, or the function changes nothing."""
         once = size < 0 and len({*_ways(self.around[-1], node)}) <= 1
         return once or not any(_may_change(node, self.has_state))
+
+    def _written_out(self, node: ast.FunctionDef) -> list[ast.stmt]:
+        parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        key, arguments = ", ".join(parameters), f"({', '.join(parameters)})"
+        memo, computed = ("_".join([word, *parameters]) for word in ("memo", "computed"))  # longer than each parameter
+        looking_up = f"if {arguments} not in {memo}: {memo}[{key}] = {computed}({key})\nreturn {memo}[{key}]"
+        assignment, body = ast.parse(f"{memo} = {{}}").body, ast.parse(looking_up).body
+        names = {
+            memo: Memo(f"remembered results of {node.name}", f"remembered_results_of_{node.name}"),
+            computed: MadeName(f"computed {node.name}", node.name),
+        }
+        for part in (part for statement in (*assignment, *body) for part in ast.walk(statement)):
+            if isinstance(part, (ast.expr, ast.stmt)):
+                ast.copy_location(part, node)
+            if isinstance(part, ast.Name) and part.id in names:
+                self._call(part, names[part.id])
+        function, wrapper = copy(node), copy(node)
+        function.decorator_list, function.args = [], copy(node.args)
+        function.args.defaults = []
+        self._call(function, names[computed])
+        wrapper.decorator_list, wrapper.body = [], body
+        setattr(wrapper, RENAMED, {name: name for name in names.values()})
+        return [*assignment, function, wrapper]
+
+    def _call(self, node: ast.Name | ast.FunctionDef, name: MadeName) -> None:
+        setattr(node, "id" if isinstance(node, ast.Name) else "name", str.__str__(name))
+        self.made.append((node, name))
 
 
 def names_of_caches(tree: ast.Module) -> set[str]:
@@ -147,22 +183,3 @@ def _changes_attributes(tree: ast.Module) -> bool:
             case ast.Call(ast.Attribute(ast.Attribute(), method)) if changes_owner(method):
                 return True
     return False
-
-
-def _written_out(node: ast.FunctionDef) -> list[ast.stmt]:
-    parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-    key, arguments = ", ".join(parameters), f"({', '.join(parameters)})"
-    memo, computed = f"{MEMO}{node.name}", f"{node.name}_computed"
-    looking_up = f"if {arguments} not in {memo}: {memo}[{key}] = {computed}({key})\nreturn {memo}[{key}]"
-    assignment = ast.parse(f"{memo} = {{}}").body
-    body = ast.parse(looking_up).body
-    for statement in (*assignment, *body):
-        for part in ast.walk(statement):
-            if isinstance(part, (ast.expr, ast.stmt)):
-                ast.copy_location(part, node)
-    function, wrapper = copy(node), copy(node)
-    function.name, function.decorator_list = computed, []
-    function.args = copy(node.args)
-    function.args.defaults = []
-    wrapper.decorator_list, wrapper.body = [], body
-    return [*assignment, function, wrapper]

@@ -72,8 +72,7 @@ UNCACHED: dict[FunctionType, FunctionType] = {}
 def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
     compiled = [compile(tree, file, "exec", dont_inherit=True)]
-    if with_memos(tree):
-        compiled.append(compile(tree, file, "exec", dont_inherit=True))
+    compiled += with_memos(tree, file)
     with_remembered(tree)
     functions: Functions = {}
     for node in ast.walk(tree):

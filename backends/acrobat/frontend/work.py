@@ -17,7 +17,8 @@ MOST = 30_000
 
 
 class TooMuchWork(CompileError):
-    """A model of which one round of compiling would compile more than `MOST` statements. No further attempt is tried."""
+    """A model of which one round of compiling would compile more than `MOST` statements, or of which each further attempt meets
+    something new, without an end. No further attempt is tried."""
 
 
 class Effort:

@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ from filelock import FileLock
 from torch import Tensor, nn
 
 from backends.acrobat import compile, versions
-from backends.acrobat.builds import Build
+from backends.acrobat.builds import AT_RUN_TIME, GENERATION, IN_PROGRAM, IN_TARGET, Build
 from backends.acrobat.codegen import build
 from backends.acrobat.codegen.build import COMPLETE, cached
 from backends.acrobat.codegen.module import collect_units
@@ -324,6 +324,30 @@ def test_comments_docstrings_and_tests_do_not_count_in_the_hash_of_sources(
     python, cpp = hashes(**{"kernels/a.py": "x = 2\n"}), hashes(**{"run.h": "int y;\n"})
     assert python[0] != before[0] and python[1] != before[1]
     assert cpp[0] not in (before[0], python[0]) and cpp[1] == before[1]
+
+
+class Read(Options):
+    """Options that note which of them are read, in `names`."""
+
+    names: ClassVar[set[str]] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in Options.__dataclass_fields__:
+            Read.names.add(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_the_key_has_all_options_that_generation_reads(codegen: Literal["aot", "vm"]) -> None:
+    options = Read(codegen=codegen)
+    description = Build(optimise(build_program(Small()), Options()), options, CpuTarget.detect())
+    Read.names.clear()
+    description.generate()
+    read = {*Read.names}
+    assert {"codegen", "merge_steps", "hoist"} <= read <= {*GENERATION}
+    named = IN_PROGRAM | IN_TARGET | AT_RUN_TIME
+    assert len(named) == sum(map(len, (IN_PROGRAM, IN_TARGET, AT_RUN_TIME)))
+    assert named <= {f.name for f in fields(Options)}
 
 
 def test_the_key_has_all_of_the_description() -> None:

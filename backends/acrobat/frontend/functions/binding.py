@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import bound, is_spread
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.rewriting.outputs import given_back
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_container, is_unknown, type_of
 from backends.acrobat.frontend.source import LIFTED, source_of
@@ -35,7 +36,7 @@ class BoundCall:
         self.program, self.f, self.node, self.function = program, f, node, function
         self.definition, self.file = source_of(function)
         self.of_library = function.__module__.startswith(library.__name__)
-        self.called = self._written_name() if self.of_library else self.definition.name
+        self.called = self._written_name() if self.of_library else visible(self.definition.name)
         self.given: set[str] = set()  # the parameters that the call has arguments for
         self.always = given_back(function)  # names that the function assigns to by `nonlocal`
         self.names: list[str] = []
@@ -50,7 +51,7 @@ class BoundCall:
         match self.node:
             case ast.Call(ast.Name(found) | ast.Attribute(attr=found)):
                 return found
-        return self.definition.name
+        return visible(self.definition.name)
 
     def _bind(self, args: Sequence[Value], kwargs: dict[str, Value]) -> None:
         """Bind the arguments to the parameters, also those to `*args` and `**kwargs`. Raises Refused."""
@@ -125,7 +126,7 @@ class BoundCall:
         try:
             return self.f.coerce(value, annotated)
         except Mismatch as error:
-            raise Refused(f"the argument `{name}` of `{self.definition.name}`: {error}") from error
+            raise Refused(f"the argument `{name}` of `{visible(self.definition.name)}`: {error}") from error
 
     def _learn_from_other_calls(self) -> None:
         """Give an empty list or dictionary the type that other calls give this parameter, and note the types of this call's."""

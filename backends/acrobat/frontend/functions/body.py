@@ -66,7 +66,7 @@ class FunctionBody:
         self.owner = owner_of(values)
         self.attributes = {} if self.owner is None else program.carried.attributes_of(self.owner)
         namespace = function.__globals__ | closure(function)
-        f = self.f = Frame(program, file, namespace, self.definition.name)
+        f = self.f = Frame(program, file, namespace, visible(self.definition.name))
         f.definition = as_compiled(program, function, self.owner, self.attributes)
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
@@ -113,7 +113,7 @@ class FunctionBody:
         try:
             value = f.coerce(value, result)
         except Mismatch as error:
-            program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}", error.advice))
+            program.problem(Problem(self.span, f"the result of `{self.f.what}`: {error}", error.advice))
             return
         body = f.builder.finish(f.try_atom(value, self.definition))
         type = INT if result is NEVER else result
@@ -193,8 +193,8 @@ class FunctionBody:
             program.changed_by[self.key] |= changed
             program.changed = True
         named = {*parameter_names(self.definition), *self.gives_back}
-        seen = lambda m: m.path.startswith(".") or m.path.partition("[")[0] in named  # noqa: E731
-        moves = {m for m in f.moves if program.datatypes.has_shared or seen(m)}
+        shared = program.datatypes.has_shared
+        moves = {m for m in f.moves if shared or m.path.attribute or m.path.root in named}
         if not moves <= program.moves.setdefault(self.key, set()):
             program.moves[self.key] |= moves
             program.changed = True
@@ -259,7 +259,7 @@ class FunctionBody:
             self.wanted = self.f.as_annotated(self.wanted, type_of(value))
             return self.f.coerce(value, self.wanted)
         except Mismatch as error:
-            return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")
+            return self.f.problem(at, f"the result of `{self.f.what}`: {error}")
 
     def _falls(self) -> Value:
         """What the compiled function gives where the source ends without `return`."""
@@ -273,7 +273,7 @@ class FunctionBody:
         if contains_unknown(self.wanted) or isinstance(self.wanted, DataT) and self.wanted.name in optionals:
             return self._returns(self.definition, Static(None))
         last = span_of(self.definition.body[-1], f.file)
-        return f.problem(last, f"`{self.definition.name}` can end here without `return`", "return a value on every path")
+        return f.problem(last, f"`{self.f.what}` can end here without `return`", "return a value on every path")
 
     # ---- after
 
@@ -303,7 +303,7 @@ class FunctionBody:
         try:
             result = self._joined(old, UNKNOWN if new is NONE else new)
         except Mismatch as error:
-            program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}"))
+            program.problem(Problem(self.span, f"the result of `{self.f.what}`: {error}"))
             return False
         if program.closing and self.function in program.recursive and contains_unknown(result):
             if self.gives_back and isinstance(result, TupleT):

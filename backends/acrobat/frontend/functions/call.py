@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
@@ -101,7 +102,7 @@ class FunctionCall(ChangingCall):
         at_once = self.node in self.f.taken_at_once or self.node in self.f.by_turns
         if self.changed and is_generator(self.definition) and not at_once:
             changed = self.f.shown(self.names[self.changed[0]])
-            what = f"the generator `{self.definition.name}` changes {changed} while it is walked over"
+            what = f"the generator `{visible(self.definition.name)}` changes {changed} while it is walked over"
             raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():

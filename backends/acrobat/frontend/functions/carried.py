@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.changes.written_fields import empty_dic
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden, visible
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import carried_name
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container, is_unknown, type_or_none
 from backends.acrobat.frontend.reads import Reads
@@ -174,9 +174,12 @@ class CarriedValues:
         """The name in functions' scopes of an attribute of a module that the model assigns to and reads; "" for others."""
         if not any((cls, name) in self.state for cls in type(module).__mro__):
             return ""
-        variable = hidden(f"{name}_of_{self._path_of(module).replace('.', '_') or 'model'}")
-        while self.place_of(variable) not in ((None, ""), (module, name)):  # as of `self.a.b` and of `self.a_b`
-            variable = hidden(f"{visible(variable)}_")
+        path = self._path_of(module)
+        shown = f"{name}_of_{path.replace('.', '_') or 'model'}"
+        variable = carried_name("attribute", name, path, shown)
+        while self.place_of(variable) not in ((None, ""), (module, name)):  # modules outside of the model have no path
+            path, shown = f"{path} ", f"{shown}_"
+            variable = carried_name("attribute", name, path, shown)
         self.types.setdefault(variable, UNKNOWN)
         self.attributes.add(variable)
         self._places[variable] = module, name

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Set
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backends.acrobat.core.types import DataT
@@ -17,12 +18,12 @@ from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values, changes_in_place
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden, is_hidden
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
-from backends.acrobat.frontend.memos import MEMO
+from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Dyn, EmptyPlaceholder, Value, is_empty
 from backends.acrobat.ir import nodes as n
@@ -163,18 +164,18 @@ class ChangingCall(BoundCall):
         """Note what the function does to the items of lists, by the names that the caller has for these. Those that are its
         own may be shared lists (`shared_lists`), which have names elsewhere."""
         for path, how, _ in moves:
-            root, *_ = path.partition("[")
-            if root in self.names[: self.own] and how != "=":
-                written = self._argument_node(self.names.index(root))
-                path = hidden(path) if written is None else path_of(written) + path.removeprefix(root)
-            elif root not in self.names and not root.startswith("."):
-                path = hidden(path)
+            own = path if is_hidden(path.root) else replace(path, root=hidden(path.root))
+            if path.root in self.names[: self.own] and not path.attribute and how != "=":
+                written = self._argument_node(self.names.index(path.root))
+                path = own if written is None else path_of(written).item(path.items)
+            elif path.root not in self.names and not path.attribute:
+                path = own
             self.f.moves.append(Moved(path, how, True))
 
     def _give_back(self, new: dict[int, Value]) -> None:
         """Give the caller's names the values that the function has changed, by the number of the parameter. Raises Refused if
         something else may hold the list or object."""
-        forgets = not isinstance(self.node, ast.Call) and any(self.names[i].startswith(MEMO) for i in new)
+        forgets = not isinstance(self.node, ast.Call) and any(isinstance(self.names[i], Memo) for i in new)
         if forgets and any(i >= self.own for i in new):
             raise Refused(f"`{self.called}` remembers its results, and changes an attribute", "leave out the cache")
         for i, value in new.items():
@@ -186,7 +187,7 @@ class ChangingCall(BoundCall):
 
     def _give_back_one(self, i: int, value: Value) -> None:
         f = self.f
-        if not isinstance(self.node, ast.Call) and self.names[i].startswith(MEMO):
+        if not isinstance(self.node, ast.Call) and isinstance(self.names[i], Memo):
             return  # what is remembered in this call is computed again in the next one: `nested.as_argument` allows for that
         if not isinstance(self.node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
@@ -214,7 +215,7 @@ class ChangingCall(BoundCall):
             return
         if whole:
             if self.names[i] in self.always:
-                f.moves.append(Moved(name, "=", True))
+                f.moves.append(Moved(ListPath(name), "=", True))
             still = claims(name) & f.owned_arguments
             f.rebind(name, value)
             f.owned |= still

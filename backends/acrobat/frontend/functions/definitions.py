@@ -4,11 +4,14 @@ that the model assigns to."""
 from __future__ import annotations
 
 import ast
+import builtins
 import types
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import as_variables
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import with_chosen_walks
 from backends.acrobat.frontend.evaluator.rewriting.class_tests import with_class_tests
@@ -16,11 +19,13 @@ from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
 from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
+from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import taken_for_iterators
+from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
 from backends.acrobat.frontend.functions.exceptions import with_calls_apart
 from backends.acrobat.frontend.functions.signatures import class_of
-from backends.acrobat.frontend.source import closure, source_of
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.source import closure, source_of, span_of
+from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.functions.table import Functions
@@ -44,4 +49,20 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         result = with_numbers_given(result, namespace) if gives_part else result
         result = with_calls_apart(result, raising)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
+    for called in (*taken_for_deques(written), *taken_for_iterators(written)):
+        if _means_another(called, written, function.__globals__ | closure(function)):
+            what = f"`{ast.unparse(called)}` is not Python's own here, and is used as that is"
+            program.problem(Problem(span_of(called, file), what, "give it another name"))
     return program.definitions[key]
+
+
+def _means_another(called: ast.expr, definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> bool:
+    """Whether what a function calls is known to be none of Python's own functions that the rewriting takes it for."""
+    match called:
+        case ast.Name(name):
+            value = namespace.get(name, getattr(builtins, name, None))
+        case ast.Attribute(ast.Name(name), attribute):
+            value = getattr(namespace.get(name), attribute, None)
+        case _:
+            return False
+    return name in bound_names(definition) or not any(value is x for x in (None, deque, iter, next))

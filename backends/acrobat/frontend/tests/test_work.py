@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from backends.acrobat import frontend
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build, work
 
@@ -59,3 +60,32 @@ def test_what_multiplies_is_refused_at_its_line(model, line, monkeypatch):
 def test_a_model_with_many_layers_is_compiled(monkeypatch):
     monkeypatch.setattr(work, "MOST", 2000)
     build(Unrolled(8).eval(), sample=SENTENCES)
+
+
+class Leaf:
+    def __init__(self, value):
+        self.value = value
+
+
+class Pair:
+    def __init__(self, one, other):
+        self.one, self.other = one, other
+
+
+class OfTwoClasses(nn.Module):
+    """A build meets objects of two classes in one place, and the next one begins with their union."""
+
+    def forward(self, words):
+        made = [Leaf(words[0])]
+        for word in words[1:]:
+            made.append(Pair(made[-1], Leaf(word)))
+        return len(made)
+
+
+def test_builds_that_meet_something_new_each_time(monkeypatch):
+    build(OfTwoClasses().eval(), sample=SENTENCES)
+    monkeypatch.setattr(frontend, "ATTEMPTS", 1)
+    with pytest.raises(
+        CompileError, match="each of 1 builds of OfTwoClasses meets values of types of which the one before did"
+    ):
+        build(OfTwoClasses().eval(), sample=SENTENCES)

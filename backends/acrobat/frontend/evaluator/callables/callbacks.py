@@ -25,9 +25,10 @@ from backends.acrobat.frontend.evaluator.callables.nested import (
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_parameters, given_back
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, passed_on
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import PassedOn, passed_on, visible
 from backends.acrobat.frontend.kinds import is_container, is_object
-from backends.acrobat.frontend.memos import MEMO
+from backends.acrobat.frontend.made_names import RENAMED
+from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.source import LIFTED, Lifted, source_of
 from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.syntax_nodes import every_node
@@ -37,8 +38,6 @@ _renamed: dict[Any, ast.FunctionDef] = {}
 _versions: dict[Any, FunctionType] = {}
 NAMES = "names_of_captures"
 """The attribute of a call which says under which names the function that is called has what its arguments capture."""
-RENAMED = "renamed"
-"""The attribute of a nested function's definition which says what the names are there that it captures."""
 
 
 def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, list[str]]:
@@ -51,7 +50,7 @@ def with_captures(f: Frame, node: ast.Call, callee: Value) -> tuple[ast.Call, li
     own = [name for value in nested_inside(callee) for name in captured(f, value)]
     names: dict[str, str] = {}
     for name in (name for value in given for name in captured(f, value)):
-        new = name if is_hidden(name) or name in own else _hidden(f, name)
+        new = name if isinstance(name, PassedOn) or name in own else _hidden(f, name)
         if names.setdefault(new, name) != name:
             what = f"functions that are given here see {f.shown(name)} of two calls of one function"
             raise Refused(what, "keep it in an object of a class, with methods that change it")
@@ -75,7 +74,7 @@ def _changed(f: Frame, value: Nested) -> set[str]:
     names = captured(f, value)
     function = lifted(f, value, names)
     always = given_back(function)
-    found = {x for x in changed_parameters(function, None, f.program.changing) if x in names and not x.startswith(MEMO)}
+    found = {x for x in changed_parameters(function, None, f.program.changing) if x in names and not isinstance(x, Memo)}
     return {x for x in found if x in always or is_container(f.env[x]) or is_object(f.env[x])}
 
 
@@ -150,7 +149,7 @@ def _definition(f: Frame, value: Nested, olds: Mapping[str, str]) -> ast.Functio
     if key not in _renamed:
         lifted(f, value, captured(f, value))  # refuses one with a variable of its own of such a name
         if twice := names.keys() & {*_bound_inside(value.node)}:
-            what = f"`{value.node.name}` sees `{min(twice)}`, and has another variable of that name in it"
+            what = f"`{visible(value.node.name)}` sees `{min(twice)}`, and has another variable of that name in it"
             raise Refused(what, "give one of the two another name")
         result = deepcopy(value.node)
         for x in every_node(result):

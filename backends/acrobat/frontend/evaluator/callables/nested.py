@@ -23,10 +23,11 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     nonlocals,
 )
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, visible
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import is_container, is_object, kind
-from backends.acrobat.frontend.memos import MEMO
+from backends.acrobat.frontend.made_names import RENAMED
+from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Keywords, Nested, OneOf, Partial
 from backends.acrobat.frontend.syntax_nodes import all_parameters
@@ -69,7 +70,7 @@ def _seen_names(value: Nested) -> list[str]:
     _, codes, _ = parse(value.file)
     lines = (value.node.lineno, *(d.lineno for d in value.node.decorator_list))
     found = (c for line in lines for c in codes.get((value.node.name, line), []))
-    renamed: dict[str, str] = getattr(value.node, "renamed", {})  # of one that was given to this function (`callbacks`)
+    renamed: dict[str, str] = getattr(value.node, RENAMED, {})
     return [renamed.get(name, name) for code in found for name in code.co_freevars]
 
 
@@ -78,7 +79,8 @@ def _refuse_two_meanings(value: Nested, names: Sequence[str]) -> None:
     captures."""
     own = {*all_parameters(value.node), *stored(value.node.body)} - nonlocals(value.node)
     if both := [name for name in names if name in own and name not in _seen_names(value)]:
-        what = f"`{value.node.name}` has a variable `{both[0]}` of its own, and calls a function that sees another `{both[0]}`"
+        name, both_called = visible(value.node.name), both[0]
+        what = f"`{name}` has a variable `{both_called}` of its own, and calls a function that sees another `{both_called}`"
         raise Refused(what, "give one of the two another name")
 
 
@@ -105,7 +107,7 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
     if key not in _functions:
         _refuse_two_meanings(value, names)
         result = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
-        result.__qualname__ = value.node.name
+        result.__qualname__ = visible(value.node.name)
         result.__module__ = getattr(value.outer, "__module__", "")
         definition = copy(value.node)
         definition.decorator_list = []
@@ -257,7 +259,7 @@ def _refuse_stale_results(f: Frame, value: Nested) -> None:
     """Raises Refused for a function that caches its results and captures variables that change. If it is passed to another
     function, the cached results are lost, and would be computed again from the later values of these variables."""
     names = captured(f, value)
-    if not any(name.startswith(MEMO) for name in names) or value.outer is None:
+    if not any(isinstance(name, Memo) for name in names) or value.outer is None:
         return
     definition = plainly(source_of(value.outer)[0])
     loops = [x for x in ast.walk(definition) if isinstance(x, (ast.For, ast.While))]
@@ -269,9 +271,9 @@ def _refuse_stale_results(f: Frame, value: Nested) -> None:
     several |= {name for one in inside for name in nonlocals(one)}
     changed = changed_roots(value.outer, None, [definition], Changing(()))
     for name in names:
-        if not name.startswith(MEMO) and not isinstance(f.env[name], Nested) and name in several | changed:
-            what = f"`{value.node.name}`, which remembers its results, is given to another function and sees {f.shown(name)}, "
-            raise Refused(what + "which is changed", "leave out the cache, or call the function by its name")
+        if not isinstance(name, Memo) and not isinstance(f.env[name], Nested) and name in several | changed:
+            what = f"`{visible(value.node.name)}`, which remembers its results, is given to another function and sees "
+            raise Refused(f"{what}{f.shown(name)}, which is changed", "leave out the cache, or call the function by its name")
 
 
 def _with_present_names(f: Frame, value: Nested) -> Nested:
@@ -285,7 +287,7 @@ def for_good(f: Frame, value: Value) -> Value:
     """A nested function of the present function, as it is after that one has returned; other values unchanged. Raises
     Refused."""
     if isinstance(value, Nested) and value.env is None and (changed := changed_captures(f, value)):
-        what = f"`{value.node.name}` changes {f.shown(changed[0])} of the function around it, which has ended by then"
+        what = f"`{visible(value.node.name)}` changes {f.shown(changed[0])} of the function around it, which has ended by then"
         raise Refused(what, "keep that in an object of a class, and write a method that changes it")
     if isinstance(value, Closure):
         up_to_date(f, value)
@@ -295,4 +297,4 @@ def for_good(f: Frame, value: Value) -> Value:
 
 @handles(ATTRIBUTES, Nested)
 def _attribute(f: Frame, node: ast.AST, value: Nested, name: str) -> Value:
-    return f.problem(node, f"the function `{value.node.name}` has no attributes in the language")
+    return f.problem(node, f"the function `{visible(value.node.name)}` has no attributes in the language")

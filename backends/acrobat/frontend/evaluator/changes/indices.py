@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, name_of_objects, shared_inside
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved, path_of
 from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.values import Static, Value
@@ -154,10 +154,10 @@ def _moved(
     is_dict = isinstance(of_items, ListT) and of_items.container == "dict"
     if is_dict and not shared:  # a key stays the same
         moves = {m for m in moves if m.by_call}
-    hows = {m.how for m in moves if m.how != "=" and (shared or m.path == f"{path}[]")}
+    hows = {m.how for m in moves if m.how != "=" and (shared or m.path == path.item())}
     if not hows and not shared:
         return index
-    if any(m.by_call for m in moves if shared or m.path == f"{path}[]"):
+    if any(m.by_call for m in moves if shared or m.path == path.item()):
         direct = []
     else:
         direct = [x for part in computed for x in every_node(part) if _changes_list(x, path, bool(shared))]
@@ -181,7 +181,7 @@ def is_moved(f: Frame, node: ast.expr, changed: set[str], moves: Sequence[Moved]
             shared = shared_inside(f, type_or_none(f.borrowed(part)))
         if not _are_still(f, shared, changed):
             return True
-        if not _is_apart(f, part, changed) and {path_of(part), f"{path_of(part)}[]"} & {m.path for m in moves}:
+        if not _is_apart(f, part, changed) and {path_of(part), path_of(part).item()} & {m.path for m in moves}:
             return True
     return False
 
@@ -209,14 +209,14 @@ def _counted_from_start(f: Frame, node: ast.Subscript, owner: ast.expr) -> ast.e
 
 def _refuse_replaced(f: Frame, node: ast.expr, changed: set[str], moves: set[Moved]) -> None:
     """Raises Refused where a variable or an attribute of a chain has got another value since Python has found it."""
-    replaced = {m.path for m in moves if m.how == "="}
+    replaced = {m.path for m in moves if m.how == "=" and m.path.root}
     for part in _chain(node):
-        if not isinstance(part, ast.Subscript) and path_of(part) in replaced - {""} and not _is_apart(f, part, changed):
+        if not isinstance(part, ast.Subscript) and path_of(part) in replaced and not _is_apart(f, part, changed):
             what = f"`{ast.unparse(part)}` gets another value after it was found to be changed here"
             raise Refused(what, "give what is computed for this change a name before")
 
 
-def _changes_list(node: ast.AST, path: str, shared: bool) -> bool:
+def _changes_list(node: ast.AST, path: ListPath, shared: bool) -> bool:
     """Whether a node is a call of a method that makes a list at a path longer or shorter, or any `shared` one."""
     match node:
         case ast.Call(ast.Attribute(owner, method)):

@@ -58,8 +58,8 @@ def place(
 
 def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, inside: bool) -> tuple[ChangedPlace, Value] | None:
     """As `place`, with the value as it is."""
-    if how is not None and not inside and (path := path_of(node)):
-        f.moves.append(Moved(f"{path}[]", how))
+    if how is not None and not inside and (path := path_of(node)).root:
+        f.moves.append(Moved(path.item(), how))
     if f.program.datatypes.has_references and (found := _of_referenced(f, s, node, what, inside)) is not None:
         return found if found[1] is not NOTHING else None
     match node:

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.containers.containers import items_of, 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, identity
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import carried_name
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import NO_ELEMENTS
@@ -34,7 +34,7 @@ from backends.acrobat.library import dictionaries
 
 def _name(union: str, field: str) -> str:
     """The name, in functions' scopes, of the dictionary of what the model writes to a field of a union's objects."""
-    return hidden(f"{field}_of_{union}")
+    return carried_name("field", field, union, f"{field}_of_{union}")
 
 
 def write_field(f: Frame, node: ast.AST, owner: Value, field: str, value: Value) -> bool:

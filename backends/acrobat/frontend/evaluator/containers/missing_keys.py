@@ -15,6 +15,7 @@ Each round of compiling uses what the one before has found. Notes about a type t
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -25,6 +26,7 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import method_of
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath, path_of
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARY_RULES, lookup
 from backends.acrobat.frontend.kinds import type_or_none
 from backends.acrobat.frontend.specials import Method, OneOf, Partial
@@ -32,8 +34,12 @@ from backends.acrobat.frontend.syntax_nodes import before_brackets, every_node
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
-NAMED = " has other names"
-"""What stands after a place in `seen_whole` whose dictionaries get other names."""
+
+@dataclass(frozen=True, slots=True)
+class OtherNames:
+    """Says in `seen_whole` that the dictionaries at a place get other names."""
+
+    place: ListPath
 
 
 def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
@@ -45,7 +51,8 @@ def note_seen_whole(f: Frame, node: ast.expr, value: Value) -> None:
     if not dictionaries or node in f.looked_up or f.definition is not None and node in before_brackets(f.definition):
         return
     place = _kept_in(node)
-    _note(f, {place and f"{place}{NAMED}"} if node in f.handed_on else {place, *dictionaries})
+    at = set[Any]() if place is None else {OtherNames(place) if node in f.handed_on else place}
+    _note(f, at if node in f.handed_on else at | dictionaries)
 
 
 def note_in_result(f: Frame, value: Value) -> None:
@@ -57,7 +64,9 @@ def _note(f: Frame, seen: set[Any]) -> None:
     """Note places, and types of dictionaries, for the next round of compiling. Types that are incomplete are left out: they are
     compiled again."""
     lacking = f.trials or f.program.incomplete
-    f.program.seen_whole_now |= {x for x in seen - {""} if isinstance(x, str) or not lacking or not contains_unknown(x)}
+    f.program.seen_whole_now |= {
+        x for x in seen if isinstance(x, (ListPath, OtherNames)) or not lacking or not contains_unknown(x)
+    }
 
 
 def hand_on(f: Frame, node: ast.expr | None) -> None:
@@ -127,7 +136,7 @@ def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
     """Whether the dictionary that an expression names, or one around it, is kept in a place whose dictionaries are seen whole
     or get other names, or has a name whose uses go beyond looking up entries."""
     place = _kept_in(node)
-    if place in f.program.seen_whole or f"{place}{NAMED}" in f.program.seen_whole:
+    if place is not None and f.program.seen_whole & {place, OtherNames(place)}:
         return True
     match node:
         case ast.Name(name):
@@ -137,19 +146,17 @@ def _is_seen_whole(f: Frame, node: ast.expr) -> bool:
     return False
 
 
-def _kept_in(node: ast.expr) -> str:
+def _kept_in(node: ast.expr) -> ListPath | None:
     """The place that keeps a dictionary, equal for all expressions that may name one of the same place: an attribute of any
-    object, or an item of a name or of such an attribute; "" for other expressions."""
+    object, or an item of a name or of such an attribute; None for other expressions."""
     match node:
         case ast.Attribute(CompiledNode()) | ast.Subscript(CompiledNode()):
-            return ""
-        case ast.Attribute(attr=name):
-            return f".{name}"
-        case ast.Subscript(ast.Name(name)):
-            return f"{name}[]"
+            return None
+        case ast.Attribute() | ast.Subscript(ast.Name()):
+            return path_of(node)
         case ast.Subscript(owner) if around := _kept_in(owner):
-            return f"{around}[]"
-    return ""
+            return around.item()
+    return None
 
 
 def _inside(t: Any) -> set[Any]:

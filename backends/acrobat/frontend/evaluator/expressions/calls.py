@@ -38,6 +38,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
     seen_inside,
 )
 from backends.acrobat.frontend.evaluator.ownership.sharing import may_share
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, EXPRESSIONS, OWNERS, WRITTEN, handles, lookup
 from backends.acrobat.frontend.kinds import (
     is_array,
@@ -202,7 +203,7 @@ def _arguments(f: Frame, node: ast.Call, callee: Value) -> tuple[Value, Argument
         if changed and (early := f.read_early(operands)):
             stale = [x for i, x in enumerate(operands) if i in early]
             replaced = {m.path for m in f.moves[before:] if m.how == "="}
-            if not all(isinstance(x, ast.Name) and x.id not in replaced for x in stale):
+            if not all(isinstance(x, ast.Name) and ListPath(x.id) not in replaced for x in stale):
                 what = "an argument of this call changes a list or object that is named before"
                 raise Refused(what, "write it as a statement before")
             callee = f.callees[node] = f.borrowed(node.func)

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.scalars.operators import unary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
+from backends.acrobat.frontend.evaluator.syntax.quoting import OfPython
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_array, is_number, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import Closure
@@ -45,6 +46,8 @@ def _constant(f: Frame, node: ast.Constant, hint: str) -> Value:
 @handles(EXPRESSIONS, ast.Name)
 def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     name = node.id
+    if isinstance(name, OfPython):
+        return Static(getattr(builtins, name))
     if name in f.env:
         f.owned.discard(name)  # the reader may keep a reference to the list; `Frame.borrowed` undoes this
         if may_have_none(f, name):

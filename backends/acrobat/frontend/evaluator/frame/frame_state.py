@@ -16,7 +16,7 @@ from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, tracked
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key, ProgramServices
 from backends.acrobat.frontend.evaluator.rewriting.result_flow import ResultFlow
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_below, visible
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import CarriedName, is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
@@ -256,12 +256,11 @@ class FrameState:
 
     def shown(self, name: str) -> str:
         """A name as messages write it; a field for the dictionary of what is written to it."""
-        field, _, owner = visible(name).partition("_of_")
+        if not isinstance(name, CarriedName):
+            return f"`{visible(name)}`"
         if name in self.program.carried.objects:
-            return f"an object of `{owner}`"
-        if self.program.carried.is_state(name):
-            return f"the attribute `{field}`"
-        return f"the field `{field}`" if name in self.program.carried.types else f"`{visible(name)}`"
+            return f"an object of `{name.field}`"
+        return f"the attribute `{name.field}`" if self.program.carried.is_state(name) else f"the field `{name.field}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""

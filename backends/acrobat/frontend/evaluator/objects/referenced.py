@@ -33,7 +33,7 @@ from backends.acrobat.frontend.evaluator.objects.constant_fields import as_const
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field_at_first, unless_missing
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, objects_only
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import carried_name
 from backends.acrobat.frontend.evaluator.tables import FIELDS_READ, FIELDS_WRITTEN
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import is_unknown, type_or_none
@@ -208,8 +208,8 @@ def claims_on_objects(f: Frame, node: ast.expr) -> Claims:
 def name_of_objects(f: Frame, cls: type) -> str:
     """The name, in functions' scopes, of the list of all objects of a class: no other class, and no attribute, has it."""
     union = f.program.datatypes.of_class[cls]
-    of_class = union if len(f.program.datatypes.cases[union]) == 1 else f"{cls.__name__}_of_{union}"
-    return hidden(hidden(f"objects_of_{of_class}"))
+    name = union if len(f.program.datatypes.cases[union]) == 1 else f"{cls.__name__}_of_{union}"
+    return carried_name("objects", cls.__name__, union, f"objects_of_{name}")
 
 
 def _with_attribute(f: Frame, owner: Dyn, name: str) -> tuple[Sequence[type], list[type]]:

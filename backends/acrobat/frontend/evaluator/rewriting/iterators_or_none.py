@@ -25,6 +25,14 @@ def iterators_or_none(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> 
     return replaced_in(body, lambda node: _parted(node, found))
 
 
+def taken_for_iterators(definition: ast.FunctionDef) -> list[ast.expr]:
+    """What a function with such names calls of which the form alone says that it makes iterators, or takes items from them."""
+    nodes = [x for s in definition.body for x in every_node(s)]
+    if not any((name := _name_of(x)) and _is_simple(definition, definition.body, nodes, name) for x in nodes):
+        return []
+    return [x.func for x in nodes if isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in ("iter", "next")]
+
+
 def _name_of(s: ast.AST) -> str:
     """The name that a statement gives an iterator or None; "" for all others."""
     match s:
@@ -78,11 +86,13 @@ def _parted(node: ast.AST, names: set[str]) -> ast.AST | list[ast.stmt]:
             calls = any(isinstance(x, (ast.Call, ast.NamedExpr)) for x in ast.walk(choice.test))
             again = _bool_of(name, there) if calls else copied(choice.test)
             text = f"has = {there} if test else {not there}; name = iter({arms})"
-            return quoted(node, text, has=_hidden(name), test=choice.test, name=name, again=again, items=made.args[0])
+            has, items = _hidden(name), made.args[0]
+            return quoted(node, text, has=has, test=choice.test, name=name, iter=made.func, again=again, items=items)
         case ast.Compare(ops=[how]) if (name := _compared(node)) in names:
             return ast.copy_location(_bool_of(name, isinstance(how, ast.IsNot)), node)
-        case ast.Call(args=[_, _]) if (name := _next_of(node)) in names:
-            return quoted_expression(node, "given if has else next(name)", has=_hidden(name), given=node, name=name)
+        case ast.Call(next, [_, _]) if (name := _next_of(node)) in names:
+            text = "given if has else next(name)"
+            return quoted_expression(node, text, has=_hidden(name), given=node, next=next, name=name)
     return node
 
 

@@ -32,6 +32,12 @@ def without_limits(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     return replaced_in(body, lambda node: _written_out(node, limited))
 
 
+def taken_for_deques(definition: ast.FunctionDef) -> list[ast.expr]:
+    """What a function calls of which the form alone says that it makes such deques."""
+    nodes = [x for s in definition.body for x in every_node(s)]
+    return [s.value.func for s in nodes if (name := _limited(s)) and _is_seen(name, nodes)]  # type: ignore[attr-defined]
+
+
 def _limited(s: ast.AST) -> str:
     """The name to which a statement assigns a deque with a limit; "" of other statements."""
     match s:

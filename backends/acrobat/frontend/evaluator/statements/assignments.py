@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, vi
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.evaluator.syntax.order import Moved
+from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import operation_of
 from backends.acrobat.frontend.evaluator.syntax.reading import is_kept
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
@@ -259,7 +259,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         sum = ast.copy_location(ast.BinOp(sum.left, s.op, _listed(s.value)), s)
     if before is not None and is_container(before):
         f.changed_in_place.add(name)
-        f.moves.append(Moved(f"{name}[]", "+" if kind(before) == "list" else ""))
+        f.moves.append(Moved(ListPath(name).item(), "+" if kind(before) == "list" else ""))
     assign(f, s.target, of_class_of(before, _operated(f, s, sum, name)))
     own(f, s.target, sum)
 

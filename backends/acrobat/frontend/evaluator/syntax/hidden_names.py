@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import ast
 
+from backends.acrobat.frontend.made_names import MadeName
 
-class HiddenName(str):
-    """A name that no source can have. It is a string since syntax trees and scopes have strings for names; its text, which
-    begins with a dot in the middle of the line, differs from every name of a source."""
 
-    shown: str
-    """How messages, and variables of the program, write it."""
+class HiddenName(MadeName):
+    """A name whose text begins with a dot in the middle of the line."""
 
-    def __str__(self) -> str:
-        """The name itself, since a copy as a plain string would not be hidden any more."""
-        return self
+
+class PassedOn(HiddenName):
+    """The name that a variable of a function has in others that are given what captures it."""
+
+
+class CarriedName(HiddenName):
+    """The name of a value that functions take and give beside their parameters: a `field` of an `owner`, that of a union's
+    objects or that of a module."""
+
+    field: str
+    owner: str
 
 
 class Path(HiddenName):
@@ -33,9 +39,7 @@ def hidden(what: str, at: ast.expr | ast.stmt | None = None, *numbers: int) -> H
     """A hidden name which is shown as `what`. Those for one expression or statement have its position behind that, and
     `numbers` where there are several for it."""
     position = "_".join(map(str, (at.lineno, at.col_offset, *numbers))) if at is not None else ""
-    name = HiddenName(f"·{what}{position}")
-    name.shown = visible(what) + position
-    return name
+    return HiddenName(f"·{what}{position}", visible(what) + position)
 
 
 def is_hidden(name: str) -> bool:
@@ -44,20 +48,25 @@ def is_hidden(name: str) -> bool:
 
 def visible(name: str) -> str:
     """A name as messages, and variables of the program, write it."""
-    return name.shown if isinstance(name, HiddenName) else name
+    return name.shown if isinstance(name, MadeName) else name
 
 
-def passed_on(name: str, function: ast.FunctionDef) -> HiddenName:
+def passed_on(name: str, function: ast.FunctionDef) -> PassedOn:
     """The name of a function's variable in other functions that receive a function which captures it."""
-    passed = hidden(f"{name}·{function.name}{function.lineno}")
-    passed.shown = visible(name)
-    return passed
+    return PassedOn(f"·{name}·{function.name}{function.lineno}", visible(name))
+
+
+def carried_name(what: str, field: str, owner: str, shown: str) -> CarriedName:
+    """The name of such a value, which is shown as `shown`; `what` says which of the kinds it is."""
+    name = CarriedName(f"·{what} {field} of {owner}", shown)
+    name.field, name.owner = field, owner
+    return name
 
 
 def attribute_path(path: str, name: str) -> Path:
     """The path of an attribute of what is at a path, or under a name."""
-    whole = Path(f"·{path}.{name}")
-    whole.shown, whole.root = f"{visible(path)}.{visible(name)}", root_of_path(path)
+    whole = Path(f"·{path}.{name}", f"{visible(path)}.{visible(name)}")
+    whole.root = root_of_path(path)
     return whole
 
 

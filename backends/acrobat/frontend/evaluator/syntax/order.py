@@ -9,10 +9,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.syntax_nodes import children, every_node
+
+
+@dataclass(frozen=True, slots=True)
+class ListPath:
+    """What names a list: `rows` for that variable, with `attribute` every attribute of that name, and with `items` every item
+    of one of these, or every item of an item. The `root` is empty for what no path leads to."""
+
+    root: str
+    attribute: bool = False
+    items: int = 0
+
+    def item(self, depth: int = 1) -> ListPath:
+        """The path of every item; `depth` says of how many items one in another."""
+        return replace(self, items=self.items + depth)
 
 
 class Moved(NamedTuple):
@@ -20,23 +35,22 @@ class Moved(NamedTuple):
     `path` says which, as `path_of` does, and `how` what happened: "+" for items added at the end, "-" for items taken from the
     end, "=" for other values, "" for everything else. `by_call`: a called function has done it."""
 
-    path: str
+    path: ListPath
     how: str
     by_call: bool = False
 
 
-def path_of(node: ast.expr) -> str:
-    """The path by which `Moved` names a list: `rows` for that variable, `.rows` for every attribute of that name, `.rows[]` for
-    every item of one. Empty for other expressions."""
+def path_of(node: ast.expr) -> ListPath:
+    """The path by which `Moved` names a list. Its root is empty for expressions that have none."""
     match node:
         case ast.Name(name):
-            return name
+            return ListPath(name)
         case ast.Attribute(attr=name):
-            return f".{name}"
+            return ListPath(name, attribute=True)
         case ast.Subscript(owner):
             around = path_of(owner)
-            return around and f"{around}[]"
-    return ""
+            return around.item() if around.root else around
+    return ListPath("")
 
 
 def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:

@@ -4,6 +4,7 @@ which some nodes are replaced."""
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cache
@@ -13,6 +14,12 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.syntax_nodes import every_node
 
 Node = TypeVar("Node", bound=ast.AST)
+
+
+class OfPython(str):
+    """The name of one of Python's own functions, which it means also where the source calls something else so."""
+
+
 Part = ast.expr | str | Sequence[ast.stmt] | Sequence[ast.expr]
 
 
@@ -20,7 +27,7 @@ def quoted(where: ast.AST, text: str, /, **parts: Part) -> list[ast.stmt]:
     """The statements of a text, with the position of `where`. A name in the text that is a key of `parts` is replaced: by
     another name, or by an expression, which keeps its position and is copied from its second use on; if it is a statement of
     its own, by a list of statements, and with a `*` among arguments, by a list of these. Attributes with such names are
-    replaced by names likewise."""
+    replaced by names likewise. Other names stand for Python's own functions."""
     filling = _Filling(parts)
     filled = (filling.visit(copied(s)) for s in _statements(text))
     return [placed(where, s) for new in filled for s in (new if isinstance(new, list) else [new])]
@@ -89,7 +96,7 @@ class _Filling(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         part = self.parts.get(node.id)
         if part is None:
-            return node
+            return ast.Name(OfPython(node.id), node.ctx) if hasattr(builtins, node.id) else node
         if isinstance(part, str):
             return ast.Name(part, node.ctx)
         if not isinstance(part, ast.expr):

@@ -89,6 +89,8 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
         raise problems from None
     try:
         return _built_with(module, hint, sample, exact, met)
+    except TooMuchWork:
+        raise problems from None
     except CompileError as error:  # where nothing of the first problems is left, these stand in the way
         raise (problems if _lines(problems) & _lines(error) else error) from None
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -59,3 +61,34 @@ def test_what_multiplies_is_refused_at_its_line(model, line, monkeypatch):
 def test_a_model_with_many_layers_is_compiled(monkeypatch):
     monkeypatch.setattr(work, "MOST", 2000)
     build(Unrolled(8).eval(), sample=SENTENCES)
+
+
+class Parser(nn.Module):
+    """Reads trees of tuples off a text: the types of what `parse` gives are inside of each other in ever more ways."""
+
+    def parse(self, tokens: Any, pos: Any) -> Any:
+        if tokens[pos].isdigit():
+            return int(tokens[pos]), pos + 1
+        op, pos = tokens[pos], pos + 1
+        args = []
+        while tokens[pos] != "]":
+            arg, pos = self.parse(tokens, pos)
+            args.append(arg)
+        return (op, args), pos + 1
+
+    def total(self, tree: Any) -> Any:
+        if isinstance(tree, int):
+            return tree
+        _, args = tree
+        return sum(self.total(a) for a in args)
+
+    def forward(self, text: Any) -> Any:
+        tree, _ = self.parse(text.split(), 0)
+        return self.total(tree)
+
+
+@pytest.mark.parametrize(("most", "message"), [(4000, "does not keep its type|differ in type"), (3, "in ever more ways")])
+def test_types_that_grow_without_end_are_refused(monkeypatch: pytest.MonkeyPatch, most: int, message: str) -> None:
+    monkeypatch.setattr(work, "MOST_JOINED", most)
+    with pytest.raises(CompileError, match=message):
+        build(Parser(), sample=["( 1 2 ]", "( 3 ( 1 ] ]", "5"])

@@ -7,11 +7,14 @@ than before, `Frozen.difference` compares values and says what has changed.
 
 from __future__ import annotations
 
+import gc
+import inspect
 import types
 import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import singledispatchmethod
 from typing import Any
 
 import numpy as np
@@ -63,7 +66,7 @@ class Frozen:
             yield f"the hooks of `{path or 'the model'}`", len(m._forward_hooks) + len(m._forward_pre_hooks)
             for cls, name in self.reads.attributes:
                 if cls is type(m):
-                    yield f"`{dot}{name}`", _plain(getattr(m, name, MISSING))
+                    yield f"`{dot}{name}`", _plain(_attribute(m, name))
             for cls, name in self.reads.constants:
                 if cls is type(m):
                     constant = getattr(m, name, None)
@@ -149,7 +152,7 @@ class Frozen:
                     gets.append((weakref.ref(m), name, getattr(m, name, MISSING)))
                     continue
                 attributes.append((name, weakref.ref(saved) if isinstance(saved, types.MethodType) else saved))
-                _containers_in(getattr(m, name, MISSING) if saved is MISSING else saved, containers)
+                _containers_in(_attribute(m, name) if saved is MISSING else saved, containers)
             if (type(m), "forward") not in self.reads.attributes:
                 attributes.append(("forward", vars(m).get("forward", MISSING)))
             children = tuple((k, weakref.ref(c)) for k, c in m._modules.items() if c is not None)
@@ -194,8 +197,20 @@ def _computed(cls: type, name: str) -> bool:
     """Whether reading the attribute runs code: that of a property or another descriptor, or of `__getattr__`."""
     for c in cls.__mro__:
         if name in vars(c):
-            return hasattr(vars(c)[name], "__get__") and not isinstance(vars(c)[name], (types.FunctionType, staticmethod))
+            return hasattr(vars(c)[name], "__get__") and not isinstance(vars(c)[name], METHODS)
     return True
+
+
+METHODS = (types.FunctionType, staticmethod, singledispatchmethod)
+"""What is under the name of a method in a class."""
+
+
+def _attribute(module: Any, name: str) -> Any:
+    """An attribute of a module. Of a method that dispatches by class, what the class has: reading it makes a new function."""
+    in_class = inspect.getattr_static(type(module), name, None)
+    if isinstance(in_class, singledispatchmethod) and name not in vars(module):
+        return in_class
+    return getattr(module, name, MISSING)
 
 
 def _hooks_for_all() -> list[Any]:
@@ -207,6 +222,8 @@ def _hooks_for_all() -> list[Any]:
 def _containers_in(value: Any, containers: list[tuple[Any, Any]]) -> None:
     """Adds each list, dictionary and set within `value` with its present elements, since it may be changed in place: those of
     a list in a tuple, of a dictionary the keys and values by turns, in the order in which Python keeps them."""
+    if isinstance(value, types.MappingProxyType):  # of what is registered with a function that dispatches by class
+        (value,) = gc.get_referents(value)
     if isinstance(value, list):
         containers.append((value, tuple(value)))
     elif isinstance(value, dict):
@@ -228,7 +245,7 @@ def _plain(value: Any) -> Any:
         return type(value)  # its attributes are compared one by one
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(map(_plain, value))
-    if isinstance(value, dict):
+    if isinstance(value, (dict, types.MappingProxyType)):
         return _Contents((k, _plain(v)) for k, v in value.items())
     return _Contents((frozenset(value),)) if isinstance(value, set) else value
 

@@ -91,6 +91,8 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
         raise problems from None
     try:
         return _built_with(module, hint, sample, exact, met)
+    except TooMuchWork:
+        raise problems from None
     except CompileError as error:  # where nothing of the first problems is left, these stand in the way
         raise (problems if _lines(problems) & _lines(error) else error) from None
 
@@ -187,7 +189,9 @@ def too_deep(module: nn.Module) -> CompileError:
 
 def unsettled(module: nn.Module) -> TooMuchWork:
     """The error for a model of which each build meets something new."""
-    message = f"each of {ATTEMPTS} builds of {type(module).__name__} meets values of types of which the one before did not know"
+    message = (
+        f"each of {ATTEMPTS} attempts of {type(module).__name__} meets values of types of which the one before did not know"
+    )
     return TooMuchWork(
         _at_module(module, message, "annotate what functions take and give, or keep values of one type in each place")
     )

@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper, cache, update_wrapper
+from functools import _lru_cache_wrapper, cache, singledispatchmethod, update_wrapper
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
@@ -21,6 +21,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
 from backends.acrobat.frontend.memos import with_memos
 from backends.acrobat.frontend.remembered import cache_of, cached, depends_on_arguments, with_remembered
+from backends.acrobat.frontend.single_dispatch import generic_of, written_out
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -67,6 +68,9 @@ LIFTED: dict[FunctionType, Lifted] = {}
 UNCACHED: dict[FunctionType, FunctionType] = {}
 """Functions of which a cache keeps results that is no decorator -> the same ones in `LIFTED`, without it (`uncached`)."""
 
+GENERIC: dict[FunctionType, FunctionType] = {}
+"""Functions in `LIFTED` that are one of `functools.singledispatch` written out -> the latter."""
+
 
 @cache
 def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
@@ -109,13 +113,40 @@ def _text(file: str, version: tuple[int, int]) -> str:
 
 def stripped(function: Any) -> Any:
     """The function without torch's own decorators, such as `@torch.no_grad()` and `@torch.compile`, and without a cache whose
-    results depend on their keys alone (`remembered`). Other wrappers stay, since a call runs them."""
+    results depend on their keys alone (`remembered`), and one that dispatches by the class of an argument written out
+    (`single_dispatch`). Other wrappers stay, since a call runs them."""
     while hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") in OF_TORCH:
         function = function.__wrapped__
     if isinstance(function, _lru_cache_wrapper) and isinstance(function.__wrapped__, FunctionType):
         inner: FunctionType = function.__wrapped__
         return inner if inner.__name__ != "<lambda>" and cache_of(_definition(inner)[0]) else function
+    if (generic := generic_of(function)) is not None:
+        return _dispatching(generic, isinstance(function, singledispatchmethod), tuple(generic.registry.items())) or function  # type: ignore[attr-defined]
     return function
+
+
+@cache
+def _dispatching(generic: FunctionType, of_method: bool, registered: tuple[Any, ...]) -> FunctionType | None:
+    """A function with what was registered of one of `functools.singledispatch`, written out; None where it cannot be."""
+    if (made := written_out(generic, of_method)) is None:
+        return None
+    function, definition = made
+    LIFTED[function] = Lifted(definition, function.__code__.co_filename, None, ())
+    GENERIC[function] = generic
+    return function
+
+
+def static_attribute(cls: type, name: str, default: Any = None) -> Any:
+    """What a class has under a name, which may be a property or the like; of a method that dispatches by the class of its
+    argument, the function that does so."""
+    attribute = inspect.getattr_static(cls, name, default)
+    return stripped(attribute) if isinstance(attribute, singledispatchmethod) else attribute
+
+
+def dispatching_method(owner: object, name: str) -> FunctionType | None:
+    """The function of a method that dispatches by the class of its argument, written out; None for other attributes."""
+    method = None if name in vars(owner) else static_attribute(type(owner), name)
+    return method if isinstance(method, FunctionType) and method in GENERIC else None
 
 
 def uncached(value: Any) -> Any:

@@ -34,7 +34,7 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import decorated, is_installed, of_python, stripped
+from backends.acrobat.frontend.source import GENERIC, decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.syntax_nodes import Place
 from backends.acrobat.frontend.types import UNKNOWN
@@ -250,6 +250,8 @@ class Functions:
         function = stripped(function)
         if strange := decorated(function):
             return f.problem(node, strange, "write what it does into the function")
+        if (generic := GENERIC.get(function)) is not None:
+            self.reads.note_object(generic, "registry", generic.registry)  # type: ignore[attr-defined]
         if not isinstance(function, types.FunctionType):
             return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
         function, args, kwargs = version_for(f, node, function, args, kwargs)

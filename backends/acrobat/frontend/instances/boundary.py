@@ -154,7 +154,7 @@ class Boundary:
             return None if value is None else self._in(data.case("Some").fields[0][1], value, path)
         if data.mixed:
             return self._mixed(data, value, path)
-        for case in data.cases:
+        for case in sorted(data.cases, key=lambda c: type(value) is not c.cls):  # the very class before a base of it
             if data.shared and _is_of(case.cls, value):
                 return self._shared_object(data, case, value, path)
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):

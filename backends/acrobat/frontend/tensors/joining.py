@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
@@ -24,6 +26,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
     variable_of,
 )
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, on_host, on_host_in_parts, one, rows_of, whole
 from backends.acrobat.frontend.tensors.lifting import (
@@ -182,6 +185,13 @@ def _cat_or_stack(f: Frame, call: CallArguments) -> Value:
     items = _tensors_of(f, xs, name)
     if any(map(is_unknown, items)):
         return unknown()
+    for of, other, makes in (
+        (torch.bool, torch.int64, "long"),
+        (torch.bool, torch.float32, "float"),
+        (torch.int64, torch.float32, "float"),
+    ):
+        if {of, other} <= {dtype_of(x) for x in items}:  # as in Python, those of the one are the other beside it
+            items = [call_operation(f, makes, CallArguments(makes, [x], {})) if dtype_of(x) == of else x for x in items]
     if is_stack and all(is_number(x) or isinstance(x, Held) for x in items):
         return stack_parts(f, [one(f, x) for x in items], 0)
     if not is_stack and any(map(is_ints, items)):

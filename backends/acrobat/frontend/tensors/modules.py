@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARY_RULES, METHODS, handles
 from backends.acrobat.frontend.kinds import is_ragged, variable_of
-from backends.acrobat.frontend.source import stripped, uncached
+from backends.acrobat.frontend.source import dispatching_method, stripped, uncached
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.forwards import OneCall, as_one_call, forward_of, hooked, no_function
@@ -59,6 +59,8 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         f.program.reads.note_object(type(owner.module), name, getattr(type(owner.module), name))
         return f.program.call(f, node, getter, [owner], {})
     f.program.reads.attribute(owner.module, name)
+    if (method := dispatching_method(owner.module, name)) is not None:
+        return Method(owner, name, method)
     if value is MISSING:
         return f.problem(node, f"{type(owner.module).__name__} has no attribute `{name}`")
     if isinstance(value, nn.Module):

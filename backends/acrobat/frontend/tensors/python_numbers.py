@@ -51,6 +51,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     stack_parts,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.types import NEVER
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.library import arranging
 
@@ -114,6 +115,7 @@ def _as_floats(f: Frame, tensor: Value) -> Value:
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """What `torch.tensor` makes without regard to a dtype: an int, or a list of ints written out, serves as an index only; a
     float gives a tensor without dimensions, a list written out a dense tensor, and any other list of numbers a ragged one."""
+    of_ints = kwargs.get("dtype") in (Static(torch.int64), Static(torch.int32))
     kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
     if args and nothing_known(args[0]):
         return unknown()
@@ -129,14 +131,16 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return Dyn(operand(f, x))
     if is_ragged(x) or is_tensor(x) or isinstance(x, Held):
         return x
+    if is_list(x) and type_of(x).item is NEVER:  # what it gets, if anything, depends on this tensor
+        x = f.coerce(x, ListT(INT if of_ints else FLOAT))
     items = _written_elements(f, x)
     if items is None and f.vectors.get(variable_of(x)):
         items = f.components(x, f.vectors[variable_of(x)])
     items = items and [_as_data(f, node, v) for v in items]
     if items and not any(map(_is_element, items)):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
-        of_ints = is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item == INT
-        return _of_rows(f, node, x, hint) if of_ints and len(rows) > 1 else _joined(f, node, rows)
+        ints = is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item == INT
+        return _of_rows(f, node, x, hint) if ints and len(rows) > 1 else _joined(f, node, rows)
     if items is not None and items and all(map(_is_element, items)):
         types = {type_of(v) for v in items}
         if types == {INT}:

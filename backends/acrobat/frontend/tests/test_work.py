@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -73,7 +75,7 @@ class Pair:
 
 
 class OfTwoClasses(nn.Module):
-    """A build meets objects of two classes in one place, and the next one begins with their union."""
+    """An attempt meets objects of two classes in one place, and the next one begins with their union."""
 
     def forward(self, words):
         made = [Leaf(words[0])]
@@ -82,10 +84,41 @@ class OfTwoClasses(nn.Module):
         return len(made)
 
 
-def test_builds_that_meet_something_new_each_time(monkeypatch):
+def test_attempts_that_meet_something_new_each_time(monkeypatch):
     build(OfTwoClasses().eval(), sample=SENTENCES)
     monkeypatch.setattr(frontend, "ATTEMPTS", 1)
     with pytest.raises(
-        CompileError, match="each of 1 builds of OfTwoClasses meets values of types of which the one before did"
+        CompileError, match="each of 1 attempts of OfTwoClasses meets values of types of which the one before did"
     ):
         build(OfTwoClasses().eval(), sample=SENTENCES)
+
+
+class Parser(nn.Module):
+    """Reads trees of tuples off a text: the types of what `parse` gives are inside of each other in ever more ways."""
+
+    def parse(self, tokens: Any, pos: Any) -> Any:
+        if tokens[pos].isdigit():
+            return int(tokens[pos]), pos + 1
+        op, pos = tokens[pos], pos + 1
+        args = []
+        while tokens[pos] != "]":
+            arg, pos = self.parse(tokens, pos)
+            args.append(arg)
+        return (op, args), pos + 1
+
+    def total(self, tree: Any) -> Any:
+        if isinstance(tree, int):
+            return tree
+        _, args = tree
+        return sum(self.total(a) for a in args)
+
+    def forward(self, text: Any) -> Any:
+        tree, _ = self.parse(text.split(), 0)
+        return self.total(tree)
+
+
+@pytest.mark.parametrize(("most", "message"), [(4000, "does not keep its type|differ in type"), (3, "in ever more ways")])
+def test_types_that_grow_without_end_are_refused(monkeypatch: pytest.MonkeyPatch, most: int, message: str) -> None:
+    monkeypatch.setattr(work, "MOST_JOINED", most)
+    with pytest.raises(CompileError, match=message):
+        build(Parser(), sample=["( 1 2 ]", "( 3 ( 1 ] ]", "5"])

@@ -53,7 +53,7 @@ def of_class(
                 return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
             return (then if not isinstance(answer, Static) or answer.value else orelse)()
 
-        return open_optional(f, node, value, some, orelse)
+        return open_optional(f, node, value, some, then if is_wanted(type(None)) else orelse)
     assert isinstance(value.type, DataT)
     if f.mixed(value.type):
         return _of_python_type(f, node, value, path, classes, tested, then, orelse, exactly)

@@ -45,6 +45,7 @@ class CoveringFrame(FrameState):
 
     def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
         """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
+        self.program.work.note_joined()
         beside_none, self.beside_none = self.beside_none, False
         types = [t for t in types if t is not NEVER] or types
         some = [t for t in types if t is not NONE]

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import fact_of
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.source import static_attribute
 from backends.acrobat.frontend.specials import Absent, Method, Narrowed, OneOf, Partial
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess
@@ -173,7 +174,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         return Partial(Static(dataclasses.replace), (value,), ())
     if name == "_asdict" and all(hasattr(c, "_fields") for c in classes):
         return Partial(Static(words.fields_by_name), (value,), ())
-    attributes = [inspect.getattr_static(c, name, dataclasses.MISSING) for c in classes]
+    attributes = [static_attribute(c, name, dataclasses.MISSING) for c in classes]
     if any(x is not attributes[0] for x in attributes):
         return None
     owner = owner_of(f, value, classes)

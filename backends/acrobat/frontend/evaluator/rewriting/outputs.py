@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.meanings import is_receiver, meanings
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
-from backends.acrobat.frontend.source import LIFTED, source_of, stripped
+from backends.acrobat.frontend.source import LIFTED, source_of, static_attribute, stripped
 from backends.acrobat.frontend.syntax_nodes import every_node, parameter_names
 
 
@@ -113,7 +112,7 @@ def changed_roots(
                 changed.add(str(root_of(node)))
             case ast.Call(ast.Attribute(ast.Name(name), method)) if _have_method(objects.get(name), method):
                 for cls in objects[name]:
-                    changed |= _changed_by_one(node, node.func, (inspect.getattr_static(cls, method), True, cls), known)
+                    changed |= _changed_by_one(node, node.func, (static_attribute(cls, method), True, cls), known)
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 changed.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
@@ -128,7 +127,7 @@ def changed_roots(
 
 def _have_method(classes: Sequence[type] | None, name: str) -> bool:
     """Whether all of `classes` have a method of that name which the source defines."""
-    return bool(classes) and all(_of_source(inspect.getattr_static(c, name, None)) for c in classes or ())
+    return bool(classes) and all(_of_source(static_attribute(c, name)) for c in classes or ())
 
 
 def _of_source(function: Any) -> bool:
@@ -222,12 +221,13 @@ def _resolved(
     targets: list[tuple[Any, bool, type | None]] = []
     match callee:
         case ast.Name(name):
-            targets = [(function.__globals__.get(name), False, owner)]
+            named = function.__globals__.get(name)
+            targets = [(stripped(named) if isinstance(named, types.FunctionType) else named, False, owner)]
         case ast.Attribute(ast.Name(me), name) if owner is not None and is_receiver(function, me):
-            targets = [(inspect.getattr_static(owner, name, None), True, owner)]
+            targets = [(static_attribute(owner, name), True, owner)]
         case ast.Attribute(_, name):
             classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]
-            targets = [(inspect.getattr_static(c, name), True, c) for c in classes]
+            targets = [(static_attribute(c, name), True, c) for c in classes]
     if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in targets):
         targets = [(c.forward, True, c) for c in known.called(function, owner, callee)]
     targets = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in targets]

@@ -252,7 +252,9 @@ def deque_of_the_models_own(self, xs):
 
 
 @pytest.mark.parametrize(
-    ("forward", "name"), [(next_of_an_iterator_or_none, "next"), (deque_of_the_models_own, "Own.deque")], ids=str
+    ("forward", "name"),
+    [(next_of_an_iterator_or_none, "next"), (deque_of_the_models_own, "Own.deque")],
+    ids=["next", "Own.deque"],
 )
 def test_what_only_has_the_name_of_pythons_is_refused(forward, name) -> None:
     with pytest.raises(CompileError, match=f"`{name}` is not Python's own here"):

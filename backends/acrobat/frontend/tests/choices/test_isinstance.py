@@ -179,3 +179,15 @@ def test_it_is_an_error_of_the_instance_that_comes_there() -> None:
     program = agrees(Reached(), [[3], [0, 0]])
     with pytest.raises(InstanceError, match="AttributeError: a Open has no `children`"):
         Interpreter(program).run([1, 0])
+
+
+class Empty(nn.Module):
+    def forward(self, xs: Any) -> Any:
+        none = [isinstance(x, type(None)) for x in xs]
+        some = [1 if isinstance(x, (str, type(None))) else 0 for x in xs]
+        return none, some, [isinstance(x, object) for x in xs], [isinstance(x, float) for x in xs]
+
+
+def test_none_is_of_its_class() -> None:
+    agrees(Empty(), [[None, "a", 2], ["b", None], [3, 4]])
+    agrees(Empty(), [[None, "a"], ["b"]])

@@ -15,7 +15,7 @@ from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.program import BuildAgain, ProgramBuilder
+from backends.acrobat.frontend.program import BuildAgain, NumbersAsTensors, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.work import TooMuchWork
 from backends.acrobat.ir.instances import read_instance
@@ -90,7 +90,7 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     try:
         return _built_with(module, hint, sample, exact, met)
     except CompileError as error:  # where nothing of the first problems is left, these stand in the way
-        raise (problems if _lines(problems) & _lines(error) else error) from None
+        raise (problems if isinstance(problems, NumbersAsTensors) or _lines(problems) & _lines(error) else error) from None
 
 
 def _built_with(

@@ -120,6 +120,15 @@ def _built_with(
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except BuildAgain:
             continue
+        except NumbersAsTensors as error:
+            met.update(builder.datatypes.met.mixtures)
+            numbers = joined.with_numbers()
+            if numbers is joined:
+                raise
+            try:
+                return _built_with(module, hint, sample, numbers, met, observed)
+            except CompileError:
+                raise error from None
         except TooMuchWork:
             raise
         except RecursionError:

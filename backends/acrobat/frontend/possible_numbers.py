@@ -9,11 +9,12 @@ many, never too few.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT
+from backends.acrobat.frontend.filled_lists import filled_folds
 from backends.acrobat.frontend.noted_numbers import Name, NotedNumbers
 from backends.acrobat.frontend.types import UnionName
 from backends.acrobat.ir import nodes as n
@@ -31,11 +32,25 @@ Found = Mapping[tuple[Any, ...], Span]
 NOTHING: Found = {}
 
 
+def possible_numbers(
+    functions: Mapping[str, n.Function], keys: Mapping[str, Any], noted: NotedNumbers, unions: Collection[str]
+) -> list[Span]:
+    """The places where numbers become tensors that may be numbers in what `forward` gives. `unions` are in the type of that;
+    the functions' keys are those of `noted`."""
+    places = PossibleNumbers(functions, keys, noted).in_result(unions)
+    if places and (filled := filled_folds(functions)):
+        return PossibleNumbers(functions, keys, noted, filled).in_result(unions)
+    return places
+
+
 class PossibleNumbers:
     """The numbers in the values of a program's functions, whose keys are those of `noted`."""
 
-    def __init__(self, functions: Mapping[str, n.Function], keys: Mapping[str, Any], noted: NotedNumbers) -> None:
-        self.functions, self.keys, self.noted = functions, keys, noted
+    def __init__(
+        self, functions: Mapping[str, n.Function], keys: Mapping[str, Any], noted: NotedNumbers, filled: Set[int] = frozenset()
+    ) -> None:
+        """`filled` has the ids of the folds that have a round in any case."""
+        self.functions, self.keys, self.noted, self.filled = functions, keys, noted, filled
         self.fields: dict[tuple[str, str, int], Found] = {}  # of a case of a union, what any of its values has in a field
         self.doubtful = set(noted.doubtful)  # names that may hold a number where they say that they do not
         self.changed = False
@@ -194,7 +209,7 @@ class _FunctionNumbers:
         return _together(found)
 
     def _repeated(self, e: n.Fold | n.Loop) -> Found:
-        """Those in the last values of a loop's variables, which may be the first ones, too."""
+        """Those in the last values of a loop's variables, which may be the first ones, too, if there may be no round."""
         if isinstance(e, n.Fold):
             self.bind(e.var, _inside(self.of(e.iterable), ITEM))
         current = _parts(map(self.of, e.init))
@@ -203,9 +218,10 @@ class _FunctionNumbers:
                 self.bind(var, _inside(current, i))
             if isinstance(e, n.Loop):
                 self.value(e.cond)
-            before, current = current, _together([current, self.value(e.body)])
+            last = self.value(e.body)
+            before, current = current, _together([current, last])
             if before.keys() == current.keys():
-                return current
+                return last if id(e) in self.whole.filled else current
 
 
 def _is_followed(type: Any) -> bool:

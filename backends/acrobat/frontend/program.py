@@ -16,7 +16,7 @@ from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.model import FunctionsOfModel
-from backends.acrobat.frontend.possible_numbers import PossibleNumbers
+from backends.acrobat.frontend.possible_numbers import possible_numbers
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, has_dict
 from backends.acrobat.frontend.values import Dyn, Placeholder, Value
 from backends.acrobat.ir import nodes as n
@@ -78,7 +78,8 @@ class ProgramBuilder(FunctionsOfModel):
 
     def _refuse_numbers(self, span: Span, functions: dict[str, n.Function]) -> None:
         """Raise NumbersAsTensors where parts of the result may be numbers in PyTorch that the program has as tensors."""
-        places = PossibleNumbers(functions, self.names, self.noted).in_result(self._datatypes([functions["forward"].result]))
+        unions = self._datatypes([functions["forward"].result])
+        places = possible_numbers(functions, self.names, self.noted, unions)
         if places:
             self.datatypes.note_numbers_beside_tensors()
             what = "a part of the result is a number in PyTorch for some instances and a tensor for others, which begins here"

@@ -64,6 +64,12 @@ class SmallestOfHelper(Penalties):
         return min((self.penalty(w) for w in words), default=-1)
 
 
+class LargestOfSums(Scorer):
+    def forward(self, words):
+        scores = {w: sum(self.score(v) for v in words if v < w) for w in words}
+        return max(scores.values(), default=0.0), min([sum(self.score(v) for v in words[i:]) for i in (0, 2)])
+
+
 class SummedAndGiven(Penalties):
     def forward(self, words):
         losses = []
@@ -214,6 +220,7 @@ MODELS = [
     Next,
     Largest,
     SmallestOfHelper,
+    LargestOfSums,
     SummedAndGiven,
     DictionaryOfSums,
     DictionaryOfSumsOfHelper,

@@ -104,7 +104,8 @@ def _built_with(
     """The program and what has built it, which begins with what `joined` says. `observed`: whether the type of an instance is
     that of the sample whatever `forward` says, as it is in a further build where instances of the sample are not of that type.
     Where a build ends with problems, another one begins with what it has met: classes that stand in one place are a union,
-    types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are added
+    types of recursions are known as far as the source tells them. Where a result may have a tensor for a number, the next
+    build keeps the two apart. All types of Python's that it has met in one place are added
     to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
     `joined`."""
     closes, begun_with = True, joined

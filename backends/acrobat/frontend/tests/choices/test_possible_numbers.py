@@ -202,6 +202,15 @@ class InLists(Scorer):
         return totals
 
 
+class ComparedWithNone(Scorer):
+    def forward(self, words):
+        row, count = [None if w == 3 else w / 2 if w % 2 else w for w in words], 0
+        for x in row:
+            if x == 6 or x != 2.5:
+                count += 1
+        return [sum(self.score(w) for w in words)], count, row.count(6), row.count(None)
+
+
 class WhileAny(Scorer):
     def forward(self, words):
         best, i = 0.0, 0
@@ -237,6 +246,7 @@ MODELS = [
     ByParameter,
     InLists,
     WhileAny,
+    ComparedWithNone,
 ]
 
 

@@ -15,7 +15,7 @@ from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
-from backends.acrobat.frontend.program import AttemptAgain, ProgramBuilder
+from backends.acrobat.frontend.program import AttemptAgain, NumbersAsTensors, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.work import TooMuchWork
 from backends.acrobat.ir.instances import read_instance
@@ -94,7 +94,7 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
     except TooMuchWork:
         raise problems from None
     except CompileError as error:  # where nothing of the first problems is left, these stand in the way
-        raise (problems if _lines(problems) & _lines(error) else error) from None
+        raise (problems if isinstance(problems, NumbersAsTensors) or _lines(problems) & _lines(error) else error) from None
 
 
 def _built_with(
@@ -108,8 +108,9 @@ def _built_with(
     """The program and what has built it, which begins with what `joined` says. `observed`: whether the type of an instance is
     that of the sample whatever `forward` says, as it is in a further attempt where instances of the sample are not of that
     type. Where an attempt ends with problems, another one begins with what it has met: classes that stand in one place are a
-    union, types of recursions are known as far as the source tells them. All types of Python's that it has met in one place are
-    added to `met`. Raises CompileError, also where versions of one class stand in one place, which is noted in the division of
+    union, types of recursions are known as far as the source tells them. Where a result may have a tensor for a number, the
+    next attempt keeps the two apart. All types of Python's that it has met in one place are added to `met`. Raises
+    CompileError, also where versions of one class stand in one place, which is noted in the division of
     `joined`."""
     closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
@@ -124,6 +125,15 @@ def _built_with(
             return _with_shapes(module, hint, sample, builder, joined) or (builder, program)
         except AttemptAgain:
             continue
+        except NumbersAsTensors as error:
+            met.update(builder.datatypes.met.mixtures)
+            numbers = joined.with_numbers()
+            if numbers is joined:
+                raise
+            try:
+                return _built_with(module, hint, sample, numbers, met, observed)
+            except CompileError:
+                raise error from None
         except TooMuchWork:
             raise
         except RecursionError:

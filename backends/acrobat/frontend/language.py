@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.builtins import (
 from backends.acrobat.frontend.evaluator.callables import function_tables, nested
 from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes, mutation, written_fields
 from backends.acrobat.frontend.evaluator.choices import nones
-from backends.acrobat.frontend.evaluator.conditions import conditions, membership, truths
+from backends.acrobat.frontend.evaluator.conditions import conditions, membership, numbers_given, truths
 from backends.acrobat.frontend.evaluator.containers import (
     constant_dicts,
     container_classes,

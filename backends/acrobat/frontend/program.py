@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-import torch
-from torch import nn
-
-from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.diagnosis import DiagnosedFunctions
 from backends.acrobat.frontend.entry import Entry, annotation_of_instance, entry_of, taking_one_instance, types_of_parameters
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
-from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing
+from backends.acrobat.frontend.functions.table import LIBRARY
 from backends.acrobat.frontend.functions.trees import never_ends
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.plain_types import plain
-from backends.acrobat.frontend.source import uncached
-from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
-from backends.acrobat.frontend.tensors.values import Module, fingerprint
+from backends.acrobat.frontend.model import FunctionsOfModel
+from backends.acrobat.frontend.possible_numbers import possible_numbers
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, has_dict
-from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
+from backends.acrobat.frontend.values import Dyn, Placeholder, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
-from backends.acrobat.memory import unusable
 
 ROUNDS = 12
 """The most rounds of compiling: enough to find the types of recursions through this many functions and fields. Real models need
@@ -43,79 +33,12 @@ class AttemptAgain(Exception):
     the next attempt begins with what was found."""
 
 
-class ProgramBuilder(DiagnosedFunctions):
+class NumbersAsTensors(CompileError):
+    """The result may have a tensor in it where PyTorch has a number. The next attempt keeps numbers beside tensors."""
+
+
+class ProgramBuilder(FunctionsOfModel):
     """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
-
-    def __init__(
-        self, module: nn.Module, closes: bool = True, joined: JoinedClasses | None = None, observed: bool = False
-    ) -> None:
-        super().__init__(Datatypes(module, joined))
-        self.module = module
-        self.observed = observed
-        self.closes = closes  # whether types of trees that a recursion makes are closed where they are not known entirely
-        self.changing = Changing(list(module.modules()))
-        self.kept: set[Any] = set()  # what modules are that are arguments and kept in objects: each has functions of its own
-        self.weights: dict[str, TensorT] = {}
-        self.values: dict[str, np.ndarray] = {}
-        canonical: dict[Any, str] = {}  # by memory, the name of the weight: tied parameters share one
-        atoms = []
-        for name, t in named_tensors(module):
-            if not is_weight(t):
-                continue  # its values are constants: see `modules.tensor_of`
-            first = canonical.setdefault(tie_key(t), name)
-            type = TensorT(tuple(t.shape))
-            atoms.append((name, n.Weight(first, type)))
-            self.weights[first] = type
-            self.values[first] = values_of(t)
-        self.root = Module(module, tuple(atoms), root=True)
-
-    def flags(self, name: str) -> n.Weight | None:
-        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
-        t = dict(named_tensors(self.module)).get(name)
-        if t is None or t.dtype != torch.bool or unusable(t):
-            return None
-        self.weights[name] = TensorT(tuple(t.shape))
-        self.values[name] = values_of(t)
-        return n.Weight(name, self.weights[name])
-
-    def tensor_name(self, t: torch.Tensor, name: str) -> str:
-        """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
-        return next((k for k, other in named_tensors(self.module) if other is t), name)
-
-    def wrap(self, value: Any) -> Value:
-        """The value of a global or closure variable of the source, or of a part of a constant object. Raises Refused for a
-        module or tensor outside the model."""
-        if isinstance(value, nn.Module):
-            path = next((path for path, m in self.module.named_modules() if m is value), None)
-            if path is None:
-                raise Refused("a module that is not part of the model", "make it an attribute of the model")
-            return self.root.child(path) if path else self.root
-        if isinstance(value, torch.Tensor):
-            atom = self.root.tensor(self.tensor_name(value, ""))
-            if atom is not None:
-                return Dyn(atom)
-            raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
-        if isinstance(value, MappingProxyType):  # a view of a dictionary
-            (value,) = gc.get_referents(value)
-        return Static(uncached(value))
-
-    def path_of(self, module: nn.Module) -> str:
-        return next((path for path, m in self.module.named_modules() if m is module), "")
-
-    def is_apart(self, owner: Any) -> bool:
-        if not isinstance(owner, nn.Module):
-            return False
-        parts = list(owner.modules())
-        kept = bool(self.kept) and any(fingerprint(m) in self.kept for m in parts)
-        return kept or any(map(self.carried.attributes_of, parts))
-
-    def keep_apart(self, module: Any) -> bool:
-        like = fingerprint(module)
-        if like in self.kept:
-            return True
-        self.kept.add(like)
-        self.changed = True
-        return False
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
@@ -139,10 +62,11 @@ class ProgramBuilder(DiagnosedFunctions):
             self._explain(entry.span, instance, sample)
         functions = taking_one_instance(reachable, instance) if len(entry.params) > 1 else reachable
         self._check_placeholders(functions)
-        datatypes = self._datatypes(functions)
+        datatypes = self._datatypes(_types_in(functions))
         self._refuse_namesakes(entry.span, datatypes)
         if self.problems:
             raise CompileError(self.problems)
+        self._refuse_numbers(entry.span, reachable)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
         program = n.Program(
             functions=functions,
@@ -151,6 +75,17 @@ class ProgramBuilder(DiagnosedFunctions):
             values={k: v for k, v in self.values.items() if k in used},
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
+
+    def _refuse_numbers(self, span: Span, functions: dict[str, n.Function]) -> None:
+        """Raise NumbersAsTensors where parts of the result may be numbers in PyTorch that the program has as tensors."""
+        unions = self._datatypes([functions["forward"].result])
+        places = possible_numbers(functions, self.names, self.noted, unions)
+        if places:
+            self.datatypes.note_numbers_beside_tensors()
+            what = "a part of the result is a number in PyTorch for some instances and a tensor for others, which begins here"
+            advice = "begin with a tensor, as `torch.zeros(())`, or return `float(...)` of it"
+            spans = dict.fromkeys(span if place.file.startswith(LIBRARY) else place for place in places)
+            raise NumbersAsTensors([Problem(place, what, advice) for place in spans])
 
     def _in_rounds(self, entry: Entry, hint: Any, sample: Sequence[Any] | None) -> tuple[Any, Any]:
         """Compile round after round until no type changes. Gives the key of `forward`, and the type of an instance."""
@@ -283,13 +218,8 @@ class ProgramBuilder(DiagnosedFunctions):
                 pending += reversed([e.function for e in walk(by_name[name].body) if isinstance(e, n.Call)])
         return out
 
-    def _datatypes(self, functions: dict[str, n.Function]) -> dict[str, None]:
-        """The names of the unions in the types of the functions' values, and in the types of the fields of these unions."""
-        pending: list[Any] = []
-        for f in functions.values():
-            pending += [f.result, *(p.type for p in f.params)]
-            for e in walk(f.body):
-                pending += [e.type, *(v.type for v in binders(e))]
+    def _datatypes(self, pending: list[Any]) -> dict[str, None]:
+        """The names of the unions in these types, and in the types of the fields of these unions."""
         out: dict[str, None] = {}
         while pending:
             match pending.pop(0):
@@ -307,3 +237,13 @@ class ProgramBuilder(DiagnosedFunctions):
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
+
+
+def _types_in(functions: dict[str, n.Function]) -> list[Any]:
+    """The types of the functions' values."""
+    types: list[Any] = []
+    for f in functions.values():
+        types += [f.result, *(p.type for p in f.params)]
+        for e in walk(f.body):
+            types += [e.type, *(v.type for v in binders(e))]
+    return types

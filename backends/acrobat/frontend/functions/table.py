@@ -33,6 +33,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_container
+from backends.acrobat.frontend.noted_numbers import NotedNumbers
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import GENERIC, decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
@@ -134,6 +135,7 @@ class Functions:
         self.work = Effort()
         self.seen_whole, self.seen_whole_now = self.seen_whole_now, set()
         self.returned, self.returned_now = self.returned_now, {}
+        self.noted = NotedNumbers()
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls

@@ -112,8 +112,12 @@ class Datatypes(Unions):
         this is noted. Where it may be a number the next attempt tells the two apart."""
         self.asked_for_tensors = True
         if self.numbers_as_tensors:
-            self.met.mixtures += [frozenset(("float", "tensor")), frozenset(("int", "tensor"))]
+            self.note_numbers_beside_tensors()
         return not self.numbers_as_tensors
+
+    def note_numbers_beside_tensors(self) -> None:
+        """Note for the next attempt that numbers and tensors were met in one place, and are to stay what they are."""
+        self.met.mixtures += [frozenset(("float", "tensor")), frozenset(("int", "tensor"))]
 
     # ---- fields
 

@@ -79,10 +79,15 @@ class JoinedClasses:
         allowed = {m | {"int"} if "float" in m else m for m in mixtures if self._stay_as_they_are(m)}
         return self if self.mixtures.issuperset(allowed) else replace(self, mixtures=self.mixtures | allowed)
 
+    def with_numbers(self) -> JoinedClasses:
+        """The same with numbers beside tensors, which stay what they are; the same object if they do already."""
+        return self.with_shapes([frozenset((number, "tensor")) for number in ("float", "int")])
+
     def with_shapes(self, shapes: Collection[frozenset[str]]) -> JoinedClasses:
         """The same with tensors of each of these sets of shapes, as their words, as mixed unions; the same object if nothing is
         new."""
-        return self if self.mixtures.issuperset(shapes) else replace(self, exact=True).with_mixtures(shapes)
+        exact = replace(self, exact=True).with_mixtures(shapes)
+        return self if exact.mixtures == self.mixtures else exact
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes`, and those that are in a union with one of them, among those whose objects are referred to by

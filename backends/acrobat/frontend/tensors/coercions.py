@@ -45,8 +45,11 @@ def _as_tensor(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
     filled = op(f, "full", [], {"shape": type.shape, "value": ADDS_NOTHING}, "number")
     is_known, number = known(value)
     if is_known:
-        return op(f, "full", [], {"shape": type.shape, "value": float(number)}, "number")
-    return op(f, "add", [filled, value], hint="number")
+        result = op(f, "full", [], {"shape": type.shape, "value": float(number)}, "number")
+    else:
+        result = op(f, "add", [filled, value], hint="number")
+    f.program.noted.note_number(f.builder, result)
+    return result
 
 
 COERCIONS += [_as_ragged, _along_another, _as_tensor]

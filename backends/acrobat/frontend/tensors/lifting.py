@@ -47,7 +47,11 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
         if OPS[name].fusion is not Fusion.ELEMENTWISE:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language here")
         return elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint))  # type: ignore[return-value]
-    atoms = [operand(f, a) for a in args]
+    atoms = []
+    for a in args:
+        atoms.append(operand(f, a))
+        if isinstance(a, Dyn) and isinstance(a.type, ScalarT):
+            f.program.noted.note_operand(f.builder, Dyn(atoms[-1]))
     try:
         made = make_op(name, atoms, attrs, f.span)
         t = made.type

@@ -40,7 +40,9 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
     if isinstance(a, Held) or isinstance(b, Held):
         return of_masks(f, node, operator, name, a, b)
     if name == "pow":
-        return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
+        power = call_operation(f, "pow", CallArguments("pow", [a, b], {}))
+        f.program.noted.note_power(f.builder, power, a, b)
+        return power
     a, b = (as_floats(f, v) if computed(v) else v for v in (a, b))
     if name in ("floordiv", "mod"):
         return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})

@@ -104,9 +104,12 @@ def _of_list(
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (_is_zero(start) and name == "sum"):
         if name == "sum" and isinstance(t, TensorT) and t.dtype == "float32":  # of no tensor the number 0, as a tensor
+            if f.program.datatypes.exact:
+                return _of_mixed(f, node, name, xs, Static(0))
             f.program.datatypes.note_number_as_tensor()
-            zeros = make_op("full", (), {"shape": t.shape, "value": 0.0}, f.span)
-            return fold(f, xs, f.bind(zeros, "zeros"), add)
+            zeros = f.bind(make_op("full", (), {"shape": t.shape, "value": 0.0}, f.span), "zeros")
+            f.program.noted.note_number(f.builder, zeros)
+            return fold(f, xs, zeros, add)
         return fold(f, *head(f, xs), add)
     if type_of(start) != t:
         return f.problem(
@@ -123,7 +126,7 @@ def _of_mixed(f: Frame, node: ast.Call, name: str, xs: Value, start: Value | Non
         xs, start = head(f, xs)
     if not f.mixed(type_or_none(start)) and not is_number(start):
         return f.problem(node, f"`{name}` of numbers starts with {describe(type_or_none(start))}", "start with a number")
-    total_type, with_tensors = _type_of_mixed(f, t, type_of(start)), _is_number_or_tensor(f, t)
+    total_type, with_tensors = _type_of_mixed(f, t, type_of(start)), _is_number_or_tensor(f, t, type_of(start))
 
     def each(value: Value, work: Callable[[Value], Value]) -> Value:
         def of_one(_: str, inner: Value) -> Value:
@@ -140,16 +143,16 @@ def _of_mixed(f: Frame, node: ast.Call, name: str, xs: Value, start: Value | Non
     return fold(f, xs, each(start, lambda x: f.coerce(x, total_type)), add)
 
 
-def _is_number_or_tensor(f: Frame, t: Any) -> bool:
-    """Whether values of a type are numbers or tensors of one kind, and nothing else."""
-    return "tensor" in f.program.datatypes.number_or_tensor([t])
+def _is_number_or_tensor(f: Frame, *types: Any) -> bool:
+    """Whether values of these types are numbers or tensors of one kind, and nothing else."""
+    return "tensor" in f.program.datatypes.number_or_tensor(types)
 
 
 def _type_of_mixed(f: Frame, item: Any, start: Any) -> Any:
     """The type of a sum of such a list, which has a start of type `start`."""
-    if _is_number_or_tensor(f, item):
-        types = [INT if t == BOOL else t for t in (*f.mixed(item).values(), *(f.mixed(start).values() or [start]))]
-        return number_or_tensor(f, types)
+    if _is_number_or_tensor(f, item, start):
+        parts = (part for t in (item, start) for part in f.mixed(t).values() or [t])
+        return number_or_tensor(f, [INT if t == BOOL else t for t in parts])
     if start == FLOAT or "float" not in f.mixed(item):
         return start if start == FLOAT else INT
     return f.program.datatypes.numbers_apart((INT, FLOAT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT
@@ -52,14 +53,25 @@ def truth(f: Frame, test: ast.expr) -> Value:
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
         case ast.Compare(left, [_], [right]) if f.program.datatypes.exact and not isinstance(left, CompiledNode):
             operands = [f.borrowed(left), f.borrowed(right)]
+            equality = isinstance(test.ops[0], (ast.Eq, ast.NotEq))
 
             def of_one_type(values: list[Value]) -> Value:
-                if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and values != operands and are_of_other_types(*values):
+                if equality and values != operands and are_of_other_types(*values):
                     return Static(isinstance(test.ops[0], ast.NotEq))
                 first, other = (ast.copy_location(CompiledNode(v), test) for v in values)
                 return condition(f, f.borrowed(ast.copy_location(ast.Compare(first, test.ops, [other]), test)), test)
 
-            return for_each_type(f, test, operands, of_one_type)
+            def compared(values: list[Value]) -> Value:
+                for i, v in enumerate(values if equality else ()):
+                    if isinstance(v, Dyn) and optional(f, v) is not None:  # None is equal to None alone
+
+                        def of_part(inner: Value, i: int = i) -> Value:
+                            return compared([*values[:i], inner, *values[i + 1 :]])
+
+                        return open_optional(f, test, v, of_part, partial(of_part, Static(None)))
+                return for_each_type(f, test, values, of_one_type)
+
+            return compared(operands)
     return condition(f, f.borrowed(test), test)
 
 

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.choices.each_type import (
     take_several_types,
     with_one_type,
 )
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, mixed, of_type
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, NUMBERS, mixed, of_type
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
@@ -96,7 +96,7 @@ def _takes_each(f: Frame, callee: Value, args: Sequence[Value]) -> bool:
     if callee not in (Static(max), Static(min), Static(sum)) or not args or len(args) > 1 and callee != Static(sum):
         return False
     words = f.mixed(f.without_none(getattr(type_inside(args[0]), "item", None))).keys()
-    return bool(words) and not any(map(is_tensor_word, words))
+    return bool(words) and (not any(map(is_tensor_word, words)) or callee != Static(sum) and words <= {*NUMBERS, "tensor"})
 
 
 NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}

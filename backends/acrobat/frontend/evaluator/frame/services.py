@@ -13,6 +13,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
+from backends.acrobat.frontend.noted_numbers import NotedNumbers
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.values import Value
 from backends.acrobat.frontend.work import Effort
@@ -90,6 +91,7 @@ class ProgramServices(Protocol):
     seen_whole_now: set[Any]
     returned: dict[Any, set[Any]]
     returned_now: dict[Any, set[Any]]
+    noted: NotedNumbers
     entered: list[Any]
     changing: Any
     empties: set[Span]

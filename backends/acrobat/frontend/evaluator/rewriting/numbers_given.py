@@ -10,7 +10,7 @@ result that is computed from the name is written as `0.0 if that else ...`. A na
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -25,6 +25,22 @@ NUMERIC = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"}
 """Python's functions that a part of a result may call and be computed twice: for numbers, and for tensors."""
 COUNTS = frozenset({"float", "int", "len"})
 """Python's functions that give numbers, whatever they are given."""
+
+
+class NumberOr(ast.IfExp):
+    """What is computed of numbers where all of some names hold theirs, and all of some lists that are summed up are empty, or
+    else of tensors."""
+
+    names: Sequence[str] = ()
+    lists: Sequence[str] = ()
+    of: str = ""
+    """The name for which this is the number that it holds; empty for a part of the result."""
+
+
+class HoldsOther(ast.Constant):
+    """The False that says of a name that it does not hold its number any more."""
+
+    name: str = ""
 
 
 def with_numbers_given(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
@@ -198,7 +214,7 @@ class _WithNumbers:
     def __init__(self, numbers: dict[str, ast.expr], lists: set[str]) -> None:
         self.numbers, self.lists = numbers, lists
 
-    def chosen(self, part: ast.expr, otherwise: ast.expr) -> ast.expr | None:
+    def chosen(self, part: ast.expr, otherwise: ast.expr) -> NumberOr | None:
         """`part` with numbers in place of names, if all its names hold numbers and all lists that it sums up are empty, else
         `otherwise`. None for an expression without such names."""
         names = [x for x in dict.fromkeys(names_in(part, ast.Load)) if x in self.numbers]
@@ -209,7 +225,11 @@ class _WithNumbers:
             return None
         test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
         text, number = "number if test else otherwise", replaced(part, self._number)
-        return quoted_expression(part, text, test=test, number=number, otherwise=deepcopy(otherwise))
+        choice = quoted_expression(part, text, test=test, number=number, otherwise=deepcopy(otherwise))
+        assert isinstance(choice, ast.IfExp)
+        result = ast.copy_location(NumberOr(choice.test, choice.body, choice.orelse), choice)
+        result.names, result.lists = names, [*summed]
+        return result
 
     def _number(self, node: ast.AST) -> ast.AST:
         match node:
@@ -245,10 +265,15 @@ class _Noting(ast.NodeTransformer):
         notes: list[ast.stmt] = []
         for x, value in _assignments(node):
             if x in self.names:
-                notes += quoted(node, f"number = {is_number(value)}", **_hidden_names(x))
+                holds: ast.expr = ast.Constant(True)
+                if not is_number(value):
+                    holds = HoldsOther(False)
+                    holds.name = x
+                notes += quoted(node, "number = holds", holds=ast.copy_location(holds, node), **_hidden_names(x))
             elif x in self.derived and value is not None:
                 chosen = self.writing.chosen(value, ast.Constant(0))
-                assert isinstance(chosen, ast.IfExp)
+                assert chosen is not None
+                chosen.of = x
                 text = "value = chosen; number = True if test else False"
                 notes += quoted(node, text, chosen=chosen, test=deepcopy(chosen.test), **_hidden_names(x))
         return [node, *notes]

@@ -145,8 +145,6 @@ class _Statements:
                 return [*self.body(unseen), *quoted(s, "return yielded", yielded=YIELDED)]
             case ast.FunctionDef():
                 return [s]
-            case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
-                return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
 
     def _in_arms(self, s: ast.stmt, chosen: ast.IfExp, one: ast.stmt, other: ast.stmt) -> list[ast.stmt]:
@@ -252,18 +250,6 @@ def _with_arms(place: ast.expr, chosen: ast.IfExp) -> list[ast.expr]:
     first, second = copy(place), copied(place)
     first.value, second.value = _with_arms(place.value, chosen)  # type: ignore[attr-defined]
     return [first, second]
-
-
-def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
-    """`items, x.items = x.items, []` as the two assignments that it is, in either order; none of other targets and values."""
-    for order in ((0, 1), (1, 0)):
-        match [targets[i] for i in order if i < len(targets)], [values[i] for i in order if i < len(values)]:
-            case [ast.Name(name), ast.Attribute(ast.Name(owner), attribute) as put], [
-                ast.Attribute(ast.Name(other), same) as taken,
-                ast.List([]) | ast.Dict([]) as empty,
-            ] if (owner, attribute) == (other, same) and name != owner and len(targets) == len(values) == 2:
-                return [(targets[order[0]], taken), (put, empty)]
-    return []
 
 
 def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:

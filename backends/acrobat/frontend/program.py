@@ -26,7 +26,7 @@ from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.source import uncached
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module, fingerprint
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, has_dict
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -257,7 +257,8 @@ class ProgramBuilder(DiagnosedFunctions):
             except AnnotationError:
                 instance = UNKNOWN
             types = [instance, *self._reached(instance).values()]
-            incomplete = any(map(contains_unknown, types)) or any(map(has_dict, types)) and self.datatypes.has_defaults(sample)
+            has_dict = any(map(self.datatypes.has_dict, types))
+            incomplete = any(map(contains_unknown, types)) or has_dict and self.datatypes.has_defaults(sample)
             if self.observed or incomplete or self.datatypes.are_more_derived(sample):
                 instance = self.datatypes.observe(sample)
                 self.observed = True

@@ -28,9 +28,16 @@ def _separated(s: ast.stmt) -> list[ast.Assign]:
     match s:
         case ast.Assign([ast.Tuple(targets) | ast.List(targets)], ast.Tuple(values) | ast.List(values)):
             parts = _taken_out(targets, values) or _in_order(targets, values)
-            separate = [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
+            separate = [_placed(ast.Assign([target], value)) for target, value in parts]
             return [x for part in separate for x in _separated(part) or [part]]
     return []
+
+
+def _placed(s: ast.Assign) -> ast.Assign:
+    """The statement at the place of its target: no two statements are at one."""
+    s.end_lineno, s.end_col_offset = s.value.end_lineno, s.value.end_col_offset
+    s.lineno, s.col_offset = s.targets[0].lineno, s.targets[0].col_offset
+    return s
 
 
 def _in_order(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
@@ -50,7 +57,7 @@ def _is_settled(value: ast.expr) -> bool:
             return True
         case ast.UnaryOp(ast.USub(), ast.Constant()):
             return True
-        case ast.List(elements) | ast.Tuple(elements):
+        case ast.List(elements) | ast.Tuple(elements) | ast.Set(elements):
             return all(map(_is_settled, elements))
         case ast.Dict([*keys], values):
             return all(isinstance(k, ast.Constant) for k in keys) and all(map(_is_settled, values))

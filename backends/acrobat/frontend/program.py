@@ -17,7 +17,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.plain_types import plain
 from backends.acrobat.frontend.model import FunctionsOfModel
 from backends.acrobat.frontend.possible_numbers import possible_numbers
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, has_dict
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -192,7 +192,8 @@ class ProgramBuilder(FunctionsOfModel):
             except AnnotationError:
                 instance = UNKNOWN
             types = [instance, *self._reached(instance).values()]
-            incomplete = any(map(contains_unknown, types)) or any(map(has_dict, types)) and self.datatypes.has_defaults(sample)
+            has_dict = any(map(self.datatypes.has_dict, types))
+            incomplete = any(map(contains_unknown, types)) or has_dict and self.datatypes.has_defaults(sample)
             if self.observed or incomplete or self.datatypes.are_more_derived(sample):
                 instance = self.datatypes.observe(sample)
                 self.observed = True

@@ -223,13 +223,3 @@ def word_of_type(type: Any) -> str:
         case DataT():
             return "dict" if is_nested_dict(type) else "object"
     return ""
-
-
-def has_dict(type: Any) -> bool:
-    """Whether values of a type are dictionaries, or have such in them outside of objects."""
-    match type:
-        case ListT(item, rows=None):
-            return type.container == "dict" or has_dict(item)
-        case TupleT(items):
-            return any(map(has_dict, items))
-    return False

@@ -212,7 +212,7 @@ class FunctionBody:
 
     def _note_ownership(self, at: ast.AST, value: Value) -> None:
         """Note whether what is returned is new, so that the caller alone refers to it."""
-        joined = SHARED
+        joined = NEW if value == Static(None) else SHARED
         if isinstance(at, ast.Return) and at.value is not None:
             joined = without_lent(self.f, newness(self.f, at.value, value, self.gives_back), type_or_none(value))
         elif isinstance(at, (ast.For, ast.While)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from backends.acrobat.core.types import FLOAT, INT, PYTHON_TYPES, RANKS, TUPLE, DataT, ListT, ScalarT, TensorWord, Type
+from backends.acrobat.core.types import FLOAT, INT, PYTHON_TYPES, RANKS, TUPLE, DataT, ListT, ScalarT, TensorWord, TupleT, Type
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
 from backends.acrobat.frontend.instances.made_trees import Guess, is_guess, with_trees_below
@@ -74,6 +74,17 @@ class AddedUnions:
         self.optionals[name] = inner
         SHOWN[name] = describe(inner) + shown
         return DataT(name)
+
+    def has_dict(self, type: Any) -> bool:
+        """Whether values of a type are dictionaries, or have such in them outside of objects."""
+        match type:
+            case ListT(item, rows=None):
+                return type.container == "dict" or self.has_dict(item)
+            case TupleT(items):
+                return any(map(self.has_dict, items))
+            case DataT(name) if name in self.optionals:
+                return self.has_dict(self.optionals[name])
+        return False
 
     def either(self, types: dict[str, Any], role: Role = "Either") -> Any:
         """The type of values that are of one of several of PYTHON_TYPES, by their words. `role` says where such values come

@@ -212,6 +212,9 @@ def _with_entries_of(f: Frame, s: ast.AST, owner: Value, new: Value) -> None:
 def _of_shared(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool) -> tuple[ChangedPlace, Value]:
     """The place of the items of a shared list (`shared_lists`), with what is in it now."""
     value = f.borrowed(node)
+    if nothing_known(value):
+        f.program.incomplete = True  # a later round tells what it may be
+        return ChangedPlace(lambda v: None), NOTHING
     words = [word for word, t in f.mixed(f.without_none(type_or_none(value))).items() if is_shared(t)]
     if len(words) > 1:
         raise Refused(

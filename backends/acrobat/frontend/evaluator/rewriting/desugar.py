@@ -1,6 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, names for methods, and
-deques with a limit. What is rewritten keeps its position in the source."""
+`finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, names for methods,
+deques with a limit, and `for` over lists that get longer. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from copy import copy, deepcopy
 
 from backends.acrobat.frontend.changing_methods import changes_owner
 from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
+from backends.acrobat.frontend.evaluator.rewriting.growing_walks import growing_walks
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
@@ -37,7 +38,8 @@ def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     result = copy(definition)
-    body = with_own_variables(definition, iterators_or_none(definition, without_limits(by_method(definition))))
+    body = iterators_or_none(definition, without_limits(by_method(definition)))
+    body = with_own_variables(definition, growing_walks(definition, body))
     result.body = _Statements(is_generator(definition)).body(body)
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]
@@ -146,8 +148,6 @@ class _Statements:
                 return [*self.body(unseen), *quoted(s, "return yielded", yielded=YIELDED)]
             case ast.FunctionDef():
                 return [s]
-            case ast.Assign([ast.Tuple([*targets])], ast.Tuple([*values])) if parts := _taken_out(targets, values):
-                return [ast.copy_location(ast.Assign([target], value), s) for target, value in parts]
         return self._hoisted(s)
 
     def _in_arms(self, s: ast.stmt, chosen: ast.IfExp, one: ast.stmt, other: ast.stmt) -> list[ast.stmt]:
@@ -256,19 +256,6 @@ def _with_arms(place: ast.expr, chosen: ast.IfExp) -> list[ast.expr]:
     first, second = copy(place), copied(place)
     first.value, second.value = _with_arms(place.value, chosen)  # type: ignore[attr-defined]
     return [first, second]
-
-
-def _taken_out(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:
-    """`items, x.items = x.items, []` as two assignments, with the targets in either order; none for other targets and
-    values."""
-    for order in ((0, 1), (1, 0)):
-        match [targets[i] for i in order if i < len(targets)], [values[i] for i in order if i < len(values)]:
-            case [ast.Name(name), ast.Attribute(ast.Name(owner), attribute) as put], [
-                ast.Attribute(ast.Name(other), same) as taken,
-                ast.List([]) | ast.Dict([]) as empty,
-            ] if (owner, attribute) == (other, same) and name != owner and len(targets) == len(values) == 2:
-                return [(targets[order[0]], taken), (put, empty)]
-    return []
 
 
 def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:

@@ -122,9 +122,9 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
         return
     annotated = f.program.annotation(f, s.annotation)
     is_new = is_empty(v) or is_never_filled(type_or_none(v))
-    may_hold_shared = f.program.datatypes.has_shared and is_new and holds_lists(annotated)
-    if may_hold_shared:  # the values that are put in tell whether these are shared ones
-        annotated = UNKNOWN
+    may_hold_shared = f.program.datatypes.has_shared and holds_lists(annotated)
+    if is_new and (may_hold_shared or f.program.datatypes.has_dict(getattr(annotated, "item", None))):
+        annotated = UNKNOWN  # the values that are put in tell whether these are shared ones, and which kind of dictionary
     if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
         v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
     _assign_or_lose(f, s.target, v)

@@ -6,7 +6,9 @@ that a decoder makes from its frontier. And the lists that fields of dataclasses
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -621,3 +623,33 @@ def given_list(self, xs):
 )
 def test_lists_that_fields_begin_with(function: Any) -> None:
     agrees(with_forward(Base(), function), LISTS)
+
+
+class Links:
+    def __init__(self):
+        self.nodes = []
+        self.near = defaultdict(list)
+        self.index = {}
+
+    def add(self, name):
+        if name not in self.index:
+            self.index[name] = len(self.nodes)
+            self.nodes.append(name)
+        return self.index[name]
+
+    def link(self, a, b):
+        i, j = self.add(a), self.add(b)
+        self.near[i].append(j)
+
+
+class OfOneOfTwoObjects(nn.Module):
+    def forward(self, xs):
+        first = Links()
+        both = [first, Links()]
+        for i, (a, b) in enumerate(pairwise(xs)):
+            both[i % 2].link(a, b)
+        return [[j for k in range(len(x.nodes)) for j in x.near[k]] for x in both], dict(first.index)
+
+
+def test_lists_of_a_defaultdict_that_several_names_refer_to() -> None:
+    agrees_unless_refused(OfOneOfTwoObjects(), [[1, 2, 3], [4], [2, 2, 0, 1]], "may be seen elsewhere")

@@ -218,3 +218,68 @@ class OfOthers(nn.Module):
 @pytest.mark.parametrize("model", [OfCounters, InCaches, OfOthers])
 def test_classes_that_make_what_is_missing(model: Any) -> None:
     agrees(model(), LISTS)
+
+
+class InsideOfAnnotatedLists(nn.Module):
+    """What is put into a new list says more than its annotation, which does not tell a defaultdict from a dictionary."""
+
+    def forward(self, xs):
+        rounds: list[dict[int, list[int]]] = []
+        for d in range(2):
+            rounds.append(defaultdict(list))
+            for x in xs:
+                rounds[-1][x % (d + 2)].append(x)
+        pairs: list[tuple[int, dict[int, int]]] = []
+        pairs.append((len(xs), Counter(xs)))
+        return [[sum(r) for r in held.values()] for held in rounds], [len(held) for held in rounds], pairs[0][1][1]
+
+
+class InsideOfAnnotatedDictionaries(nn.Module):
+    def forward(self, xs):
+        table: dict[int, dict[int, int]] = {}
+        for x in xs:
+            if x % 2 not in table:
+                table[x % 2] = defaultdict(int)
+            table[x % 2][x] += 1
+        counted: dict[str, dict[int, int] | None] = {}
+        counted["all"], counted["none"] = defaultdict(int), None
+        counted["all"][3] += len(xs)
+        return table, counted["none"] is None, [t.get(7, 0) for t in table.values()], counted["all"][4]
+
+
+class InsideOfAnnotatedAttributes(nn.Module):
+    def forward(self, xs):
+        found = Found()
+        found.add(xs)
+        found.add(xs[1:])
+        return [len(r) for r in found.rounds], found.named["last"][1]
+
+
+class Found:
+    def __init__(self):
+        self.rounds: list[dict[int, list[int]]] = []
+        self.named: dict[str, dict[int, int]] = {}
+
+    def add(self, xs: list[int]) -> None:
+        by_rest: dict[int, list[int]] = defaultdict(list)
+        for x in xs:
+            by_rest[x % 3].append(x)
+        self.rounds.append(by_rest)
+        self.named["last"] = Counter(xs)
+
+
+class NeverFilled(nn.Module):
+    def forward(self, xs):
+        table: list[dict[int, list[int]]] = []
+        named: dict[str, dict[int, int]] = {}
+        for x in xs:
+            if x > 100:
+                table.append({x: [x]})
+        return len(table), [len(t) for t in table], "a" in named, named
+
+
+@pytest.mark.parametrize(
+    "model", [InsideOfAnnotatedLists, InsideOfAnnotatedDictionaries, InsideOfAnnotatedAttributes, NeverFilled]
+)
+def test_annotations_of_empty_containers_of_dictionaries(model: Any) -> None:
+    agrees(model(), LISTS)

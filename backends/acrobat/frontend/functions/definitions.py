@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.rewriting.class_tests import with_class
 from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displays
+from backends.acrobat.frontend.evaluator.rewriting.growing_walks import taken_for_lists
 from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import taken_for_iterators
 from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
@@ -49,7 +50,7 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         result = with_numbers_given(result, namespace) if gives_part else result
         result = with_calls_apart(result, raising)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
-    for called in (*taken_for_deques(written), *taken_for_iterators(written)):
+    for called in (*taken_for_deques(written), *taken_for_iterators(written), *taken_for_lists(written)):
         if _means_another(called, written, function.__globals__ | closure(function)):
             what = f"`{ast.unparse(called)}` is not Python's own here, and is used as that is"
             program.problem(Problem(span_of(called, file), what, "give it another name"))
@@ -65,4 +66,4 @@ def _means_another(called: ast.expr, definition: ast.FunctionDef, namespace: Map
             value = getattr(namespace.get(name), attribute, None)
         case _:
             return False
-    return name in bound_names(definition) or not any(value is x for x in (None, deque, iter, next))
+    return name in bound_names(definition) or not any(value is x for x in (None, deque, iter, next, list, sorted, enumerate))

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
-from backends.acrobat.frontend.evaluator.syntax.own_elements import is_own_element
+from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_own_element
 from backends.acrobat.frontend.kinds import is_array, is_plain, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
@@ -76,7 +76,7 @@ def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:
             is_display = isinstance(x.value, (ast.List, ast.ListComp, ast.BinOp, ast.Subscript)) and fresh(f, x.value, None)
             is_new = is_display or isinstance(x.value, ast.Name) and is_own_element(f.definition, x.value.id)
             plain = isinstance(inner, ListT) and not contains_unknown(inner) and not changeable(f, inner.item)
-            result = result.and_also(NEW if is_new and plain else SHARED)
+            result = result.and_also(NEW if is_new and plain and all(map(f.is_builtin, READING)) else SHARED)
         if not isinstance(x, (ast.FunctionDef, ast.Lambda)):
             pending += children(x)
     return result

@@ -22,8 +22,7 @@ LENGTHENING = frozenset({"append", "extend", "insert"})
 
 def growing_walks(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The body of a function with those of its loops over an index that lengthen the list which they walk over."""
-    loops = [s for s in own_nodes_of(definition) if isinstance(s, ast.For) and _lengthens(s, _walked(s)[0])]
-    found = [s for s in loops if _is_list_of_its_own(definition, s, _walked(s)[0])]
+    found = _found(definition)
     if not found:
         return list(body)
     places = {(s.lineno, s.col_offset) for s in found}
@@ -32,6 +31,19 @@ def growing_walks(definition: ast.FunctionDef, body: Sequence[ast.stmt]) -> list
         return _over_index(node) if isinstance(node, ast.For) and (node.lineno, node.col_offset) in places else node
 
     return replaced_in(body, over_index)
+
+
+def taken_for_lists(definition: ast.FunctionDef) -> list[ast.expr]:
+    """What a function with such loops calls of which the form alone says that it makes lists, or numbers their elements."""
+    loops = _found(definition)
+    names = {_walked(s)[0] for s in loops}
+    given = [value for x in own_nodes_of(definition) for t, value in _assigned(x) if isinstance(t, ast.Name) and t.id in names]
+    return [x.func for x in (*given, *(s.iter for s in loops)) if isinstance(x, ast.Call)]
+
+
+def _found(definition: ast.FunctionDef) -> list[ast.For]:
+    loops = [s for s in own_nodes_of(definition) if isinstance(s, ast.For) and _lengthens(s, _walked(s)[0])]
+    return [s for s in loops if _is_list_of_its_own(definition, s, _walked(s)[0])]
 
 
 def _walked(s: ast.For) -> tuple[str, bool]:

@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 
+READING = ("len", "list", "set", "sum")
+"""Python's own functions of which the name alone says here that they keep no reference to a list."""
+
 
 def is_own_element(definition: ast.FunctionDef | None, name: str) -> bool:
     """Whether all that a name of a function is ever given are elements of such a list, which are lists, and the function does
@@ -56,7 +59,7 @@ def _read(x: ast.AST) -> Iterator[ast.expr]:
             yield from (left, right)
         case ast.Compare(left, _, others):
             yield from (left, *others)
-        case ast.Call(ast.Name("len" | "list" | "set" | "sum"), [value], []):
+        case ast.Call(ast.Name(function), [value], []) if function in READING:
             yield value
         case ast.comprehension(iter=value):
             yield value

@@ -251,10 +251,21 @@ def deque_of_the_models_own(self, xs):
     return total
 
 
+def numbered_by_the_models_own(self, xs):
+    def enumerate(values):
+        return [(10, value) for value in values]
+
+    found = [*xs]
+    for i, x in enumerate(found):
+        if len(found) < 8:
+            found.append(x + i)
+    return sum(found)
+
+
 @pytest.mark.parametrize(
     ("forward", "name"),
-    [(next_of_an_iterator_or_none, "next"), (deque_of_the_models_own, "Own.deque")],
-    ids=["next", "Own.deque"],
+    [(next_of_an_iterator_or_none, "next"), (deque_of_the_models_own, "Own.deque"), (numbered_by_the_models_own, "enumerate")],
+    ids=["next", "Own.deque", "enumerate"],
 )
 def test_what_only_has_the_name_of_pythons_is_refused(forward, name) -> None:
     with pytest.raises(CompileError, match=f"`{name}` is not Python's own here"):

@@ -82,32 +82,29 @@ def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
 def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, target: CudaTarget) -> float:
     """A prediction of the cycles for `rows` product rows between two barriers, by which schedules are chosen. A tile takes a
     fixed time for its tables, the latency of its operands and its stores; a time for its part of the weight and for that of
-    the input, which come at 64 bytes a cycle; for its multiplications, of which a multiprocessor begins 128 a cycle; and for
-    exchanges of sums. The factors of `few` were fitted to 1404 times on an H100 (ten products of treelstm, drnn, nestedrnn,
-    stackrnn, mvrnn and birnn with all schedules, 8 to 4096 rows): the error is 13 %, and the schedule that it takes is 2.7 %
-    slower on average than the fastest one."""
-    gates, depth = plan.epilogue.gates, plan.depth
+    the input; for its multiplications; and for exchanges of sums. The target says what each costs."""
+    gates, depth, costs = plan.epilogue.gates, plan.depth, target.multiprocessor
     height, across = gemm_tile(schedule, plan.epilogue.units)
     tiles = ceil(rows / height) * across
     if schedule.template == "few":
         width = schedule.panels * 32 // schedule.lanes * LANES * gates
         values = schedule.rows * LANES
         exchanges = gates * (max(values - 1, 0) + max(schedule.lanes.bit_length() - values.bit_length(), 0)) * WARPS
-        between_warps = 910 if schedule.panels < WARPS else 0
-        input_and_weight = (1.59 * width + 1.31 * height) * depth * 4 / 64
-        each = 375 + input_and_weight + 0.865 * height * width * depth / 128 + 4.32 * exchanges + between_warps
-        return FIXED_CYCLES + ceil(tiles / target.sms) * each
+        operands = (costs.few.weight * width + costs.few.input * height) * depth * 4 / costs.bytes_a_cycle
+        products = costs.few.products * height * width * depth / costs.products_a_cycle
+        each = costs.few.tile + operands + products + costs.few.exchange * exchanges
+        each += costs.few.between_warps if schedule.panels < WARPS else 0
+        return costs.step + ceil(tiles / target.sms) * each
     width = 64 * schedule.panels * gates
     if target.precision == "fp32":
-        share = target.multiprocessor.share_of_peak[schedule.rows][schedule.panels * gates - 1]
+        share = costs.share_of_peak[schedule.rows][schedule.panels * gates - 1]
     else:
-        share = target.multiprocessor.on_tensor_cores[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
-    each = 1400 + height * width * depth / 128 / share + (width + height) * depth / 64
-    return FIXED_CYCLES + ceil(tiles / target.sms) * each
+        share = costs.on_tensor_cores[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
+    products = height * width * depth / costs.products_a_cycle / share
+    each = costs.tile_of_many + products + costs.operands_of_many * (width + height) * depth * 4 / costs.bytes_a_cycle
+    return costs.step + ceil(tiles / target.sms) * each
 
 
-FIXED_CYCLES = 700
-"""What a step takes beside its tiles and its barrier."""
 ROWS = (1, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 192, 256, 384, 512, 1024, 2048)
 """The numbers of instances for which variants are chosen; most launches of the paper's models have 1 to 256."""
 ROWS_OF_MANY = (*range(1, 65), 80, 96, 128, 192, 256)

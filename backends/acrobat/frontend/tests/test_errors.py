@@ -205,19 +205,19 @@ model.py:31:13: `append` changes a list that may be seen under another name than
 """,
     ),
     (
-        "append in loop over it",
+        "pop in loop over it",
         1,
         """
 def forward(self, s: In) -> list[int]:
     xs = [s.n]
     for x in xs:
-        xs.append(x)
+        xs.pop()
     return xs
 """,
         """
-model.py:30:13: `append` changes `xs`, which a loop around it walks over
-                xs.append(x)
-                ^^^^^^^^^^^^
+model.py:30:13: `pop` changes `xs`, which a loop around it walks over
+                xs.pop()
+                ^^^^^^^^
     walk over a copy: `list(...)`
 """,
     ),
@@ -540,7 +540,7 @@ ALIASED = {
     "through a choice": "ys = xs if s.n > 2 else [2]\nxs.append(2)",
     "through or": "ys = xs or [3]\nys.append(2)",
     "when unrolled": "rows = []\nfor k in (1, 2):\n    xs.append(k)\n    rows.append(xs)",
-    "while running over it": "for i, x in enumerate(xs):\n    xs.append(x)",
+    "while running over it": "for i, x in enumerate(xs):\n    if i > 3:\n        break\n    xs.append(x)",
     "with +=": "ys = xs\nys += [2]",
     "by unpacking": "ys, zs = xs, [3]\nys.append(2)",
 }
@@ -558,11 +558,7 @@ def test_a_list_seen_elsewhere_is_changed_there(tmp_path: Path, what: str) -> No
     )
     module = load(tmp_path, text, "model")
     model, instances = module.M(), [module.In(torch.zeros(4), n) for n in (0, 1, 2, 3, 5)]
-    if what == "while running over it":
-        with pytest.raises(CompileError, match="walks over"):
-            build(model)
-    else:
-        agrees(model, instances)
+    agrees(model, instances)
 
 
 def test_a_shape_that_stays_unknown_in_a_loop(tmp_path: Path) -> None:

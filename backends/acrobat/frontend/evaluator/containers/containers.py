@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.instances.default_dicts import OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
+from backends.acrobat.frontend.present_keys import is_present
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, is_never_filled
@@ -148,6 +149,8 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
     `defaultdict` does, where the function can notice it; None for other expressions, and where something else may refer to the
     dictionary (`missing_keys`)."""
     match node:
+        case ast.Subscript() if is_present(node):
+            return None
         case ast.Subscript(ast.Name(name), ctx=ast.Load()) if enters_missing_keys(f.env.get(name, unknown())):
             return name if name in f.owned and (keeps_default(f, f.env[name]) or has_uses_beyond_lookup(f, name)) else None
     return None

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import note_list_se
 from backends.acrobat.frontend.evaluator.tables import SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.shared import ITEMS
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
+from backends.acrobat.frontend.present_keys import is_present
 from backends.acrobat.frontend.values import Dyn, Static, Value
 
 
@@ -23,6 +24,8 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
         return SUBSCRIPTS["list"](f, node, value, index)
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
+    if is_present(node):
+        return containers.look_up(f, node, value, key, lambda: fail(f, "KeyError: a key that was there is missing"))
     if would_show(f, node, value):
         missing = (
             "KeyError: looking up a missing key in this defaultdict enters it, which the program can notice: write `.get(...)`"
@@ -46,6 +49,8 @@ def of_shared_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Valu
     if not containers.enters_missing_keys(whole) or isinstance(index, ast.Slice):
         return None
     key = f.borrowed(index)
+    if is_present(node):
+        return containers.look_up(f, node, whole, key, lambda: fail(f, "KeyError: a key that was there is missing"))  # type: ignore[arg-type]
     result = containers.look_up(f, node, whole, key)  # type: ignore[arg-type]
     if nothing_known(key) or is_unknown(result):
         f.program.incomplete = True

@@ -12,7 +12,7 @@ from torch import Tensor
 from backends.acrobat.core.types import FLOAT, INT, PYTHON_TYPES, RANKS, TUPLE, DataT, ListT, ScalarT, TensorWord, TupleT, Type
 from backends.acrobat.frontend.described import SHOWN, describe
 from backends.acrobat.frontend.instances.fixed_shapes import by_shape
-from backends.acrobat.frontend.instances.made_trees import Guess, is_guess, with_trees_below
+from backends.acrobat.frontend.instances.made_trees import Guess, has_leaf, is_guess, with_trees_below
 from backends.acrobat.frontend.tensor_types import kind_and_rank
 from backends.acrobat.frontend.types import NEVER, SYMBOL, UNKNOWN, Role, UnionName, contains_unknown, union_name, word_of_type
 
@@ -134,6 +134,7 @@ class AddedUnions:
     def tree_over(self, leaf: Any, node: Any, none: bool = False) -> DataT:
         """The type of trees of tuples or lists, of which `made_trees` says what `leaf` and `node` are. With `none` there may be
         None in place of one below."""
+        none = none and not has_leaf(node, self.optional(leaf))  # else there may be None in any case
         if (leaf, node, none) not in self.trees:
             name = self.unused_name(f"Tree_{len(self.trees)}")
             word, kind = ("str" if leaf == SYMBOL else leaf.kind), word_of_type(node)

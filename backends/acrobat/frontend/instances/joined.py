@@ -18,7 +18,7 @@ from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.made_trees import Guess, Pair, form_of, is_guess
 from backends.acrobat.frontend.instances.record_classes import Records
 from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, of_kind, sites_of_type, with_sites
-from backends.acrobat.frontend.types import word_of_type
+from backends.acrobat.frontend.types import contains_unknown, word_of_type
 
 Attributes = tuple[str, ...]
 
@@ -58,12 +58,12 @@ class JoinedClasses:
         larger = replace(self, unions=tuple(unions), attributes={c: made[c] for u in unions for c in u if c in made})
         return larger.with_referenced(self.referenced)
 
-    def with_trees(self, pairs: Sequence[Pair], wrong: Collection[Guess] = ()) -> JoinedClasses:
+    def with_trees(self, pairs: Sequence[Pair], wrong: Collection[Guess] = (), with_none: Sequence[Pair] = ()) -> JoinedClasses:
         """The same with the leaves and nodes in `pairs`, of each leaf and form once, and without the guesses that were `wrong`;
-        the same object if nothing is new."""
+        with those in `with_none` in place of such of which not all was known. The same object if nothing is new."""
         known = replace(self, guesses=self.guesses.union(wrong))
         trees: list[Pair] = []
-        for leaf, node in (*self.trees, *pairs):
+        for leaf, node in (*[_with_none(pair, with_none) for pair in self.trees], *pairs):
             if not known.knows_more(leaf, node) and not any(leaf == x and form_of(node) == form_of(t) for x, t in trees):
                 trees.append((leaf, node))
         return self if trees == [*self.trees] else replace(known, trees=tuple(trees))
@@ -115,3 +115,10 @@ class JoinedClasses:
             return False
         several = not words.isdisjoint(RANKS) or all(map(is_tensor_word, words))
         return self.exact or "float" not in words and len(numbers) < 2 and not (tensors and numbers) and not several
+
+
+def _with_none(pair: Pair, others: Sequence[Pair]) -> Pair:
+    """A pair, or where not all is known of its nodes, the one of the others that has the same leaf and nodes of that form."""
+    leaf, node = pair
+    same = (other for other in others if other[0] == leaf and form_of(other[1]) == form_of(node))
+    return next(same, pair) if contains_unknown(node) else pair

@@ -15,7 +15,7 @@ the one after that what the elements are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +54,7 @@ def is_open(pair: Pair, optional: Optional) -> bool:
     leaf, node = pair
     if contains_unknown(node) or is_never_filled(node):
         return True
-    return any(_has_leaf(node, t) for t in (leaf, optional(leaf), NEVER))
+    return any(has_leaf(node, t) for t in (leaf, optional(leaf), NEVER))
 
 
 def with_trees_below(node: Any, leaf: Any, tree: Any, optional: Optional) -> Any:
@@ -76,7 +76,7 @@ def _filled(type: Any, leaves: Mapping[Any, Any], tree: Any, inside: bool = Fals
             return replace(type, item=_filled(item, leaves, tree, isinstance(item, ListT)))
     if type in leaves:
         return leaves[type]
-    return tree if any(_has_leaf(type, leaf) for leaf in leaves) else type
+    return tree if any(has_leaf(type, leaf) for leaf in leaves) else type
 
 
 def is_guess(node: Any) -> bool:
@@ -84,14 +84,14 @@ def is_guess(node: Any) -> bool:
     return isinstance(node, ListT) and node.item in (UNKNOWN, NEVER)
 
 
-def with_open_ends(node: Any, guessed: Collection[Any]) -> Any:
-    """The type of a node with what is not known in place of trees of the types `guessed`."""
+def with_replaced(node: Any, others: Mapping[Any, Any]) -> Any:
+    """The type of a node with others in place of some types inside of it, as `others` says."""
     match node:
         case TupleT(items):
-            return replace(node, items=tuple(with_open_ends(t, guessed) for t in items))
+            return replace(node, items=tuple(with_replaced(t, others) for t in items))
         case ListT(item):
-            return replace(node, item=with_open_ends(item, guessed))
-    return UNKNOWN if node in guessed else node
+            return replace(node, item=with_replaced(item, others))
+    return others.get(node, node)
 
 
 def form_of(node: Any) -> Any:
@@ -104,11 +104,11 @@ def form_of(node: Any) -> Any:
     return None
 
 
-def _has_leaf(type: Any, leaf: Any) -> bool:
+def has_leaf(type: Any, leaf: Any) -> bool:
     """Whether a type is that of leaves, or of tuples or lists with leaves in them."""
     match type:
         case TupleT(items):
-            return any(_has_leaf(t, leaf) for t in items)
+            return any(has_leaf(t, leaf) for t in items)
         case ListT(item, rows=None):
-            return _has_leaf(item, leaf)
+            return has_leaf(item, leaf)
     return bool(type == leaf)

@@ -13,10 +13,10 @@ from backends.acrobat.core.types import DataT, without_shape
 from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.list_sites import ListSites
-from backends.acrobat.frontend.instances.made_trees import Guess, Pair, is_guess, is_open, leaf_and_node, with_open_ends
+from backends.acrobat.frontend.instances.made_trees import Guess, Pair, is_guess, is_open, leaf_and_node, with_replaced
 from backends.acrobat.frontend.instances.shared import Choice
 from backends.acrobat.frontend.instances.unions import Unions
-from backends.acrobat.frontend.types import word_of_type
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, word_of_type
 
 
 class MetTypes:
@@ -31,6 +31,7 @@ class MetTypes:
         self._met_unions: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
         self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self._wrong: set[Guess] = set()  # likewise those of which more was found than what this attempt began with
+        self._with_none: list[Pair] = []  # likewise those in which trees may be None
         self._asks = False
         self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
         self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
@@ -41,6 +42,7 @@ class MetTypes:
         self._met_unions.clear()
         self._trees.clear()
         self._wrong.clear()
+        self._with_none.clear()
         self.mixtures.clear()
 
     def note(self, types: Sequence[Any]) -> None:
@@ -56,15 +58,20 @@ class MetTypes:
 
     def _note_tree(self, leaf: Any, node: Any) -> None:
         """Note that leaves of a type and such tuples or lists were met in one place. Trees in these of the same leaves, and of
-        nodes of which nothing was known, were the wrong guess: what is known now stands around what the recursion gives."""
+        nodes of which nothing was known, were the wrong guess: what is known now stands around what the recursion gives. Such
+        trees in which others may be None were not known to be so."""
         optional, guess = self._unions.optional, (leaf, word_of_type(node))
         guesses = [t for t, other in self._unions.guessed.items() if other == guess]
-        known = with_open_ends(node, {*guesses, *map(optional, guesses)})
+        known = with_replaced(node, dict.fromkeys((*guesses, *map(optional, guesses)), UNKNOWN))
         if known != node and not is_guess(known) and not self._asks:
             self._wrong.add(guess)
             node = known
         if is_open((leaf, node), optional):
             self._trees.append((leaf, node))
+        trees = [DataT(name) for name in self._unions.with_leaves if leaf in self._unions.mixed[name].values()]
+        with_none = with_replaced(node, {optional(t): optional(leaf) for t in trees})
+        if with_none != node and not contains_unknown(with_none) and not self._asks:
+            self._with_none.append((leaf, with_none))
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -109,7 +116,7 @@ class MetTypes:
         unions = unions.with_referenced(self._changed_elsewhere) if references else unions
         unions = unions.with_shapes(self.shapes.joined()) if shapes and unions.exact else unions
         unions = unions if shared is None else unions.with_shared(self.lists.changed_elsewhere, self.lists.types, shared)
-        return unions.with_trees(self._trees, self._wrong) if trees else unions
+        return unions.with_trees(self._trees, self._wrong, self._with_none) if trees else unions
 
 
 def _may_be_referenced(cls: type) -> bool:

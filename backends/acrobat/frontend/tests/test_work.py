@@ -94,11 +94,12 @@ def test_attempts_that_meet_something_new_each_time(monkeypatch):
 
 
 class Parser(nn.Module):
-    """Reads trees of tuples off a text: the types of what `parse` gives are inside of each other in ever more ways."""
+    """Reads trees of tuples, with tensors as leaves, off a text: the types of what `parse` gives are inside of each other in
+    ever more ways."""
 
     def parse(self, tokens: Any, pos: Any) -> Any:
         if tokens[pos].isdigit():
-            return int(tokens[pos]), pos + 1
+            return torch.tensor(float(tokens[pos])), pos + 1
         op, pos = tokens[pos], pos + 1
         args = []
         while tokens[pos] != "]":
@@ -107,7 +108,7 @@ class Parser(nn.Module):
         return (op, args), pos + 1
 
     def total(self, tree: Any) -> Any:
-        if isinstance(tree, int):
+        if isinstance(tree, torch.Tensor):
             return tree
         _, args = tree
         return sum(self.total(a) for a in args)

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.types import (
     is_leaf,
     is_node,
     is_tuple_type,
+    is_varying_tuple,
     word_of_type,
 )
 
@@ -49,13 +50,19 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
 
 
 def _has_leaves_beside_lists(tuples: Sequence[Any]) -> bool:
-    """Whether, among several tuples, some have a number or a string in a place where others have a list, or such tuples. These
-    are the leaves and the nodes of trees, `(label, word)` and `(label, parts)`, which have a type of their own."""
+    """Whether, among several tuples, some have a number or a string in a place where others have a list or a tuple with a list,
+    or such tuples. These are the leaves and the nodes of trees, `(label, word)` and `(label, parts)`, or `word` and `(label,
+    parts)` beside a number, which have a type of their own."""
     if not all(isinstance(t, TupleT) and len(t.items) == len(tuples[0].items) for t in tuples):
         return False
     columns = [*zip(*(t.items for t in tuples), strict=True)]
-    beside = any(any(map(is_leaf, column)) and any(is_node(t) and not is_tuple_type(t) for t in column) for column in columns)
+    beside = any(any(map(is_leaf, column)) and any(map(_has_list, column)) for column in columns)
     return beside or any(map(_has_leaves_beside_lists, columns))
+
+
+def _has_list(type: Any) -> bool:
+    """Whether a type is that of lists, or of tuples with such in them."""
+    return is_node(type) and (any(map(_has_list, type.items)) if isinstance(type, TupleT) else not is_varying_tuple(type))
 
 
 def of_any_length(f: TypesOfFrame, *tuples: Any) -> Any:

@@ -111,6 +111,23 @@ def place_in_a_list(tokens, at):
     return op, args
 
 
+def operand(tokens, at):
+    """What `product` and `operand` read of `2 * [ 3 + 1 ]`: a loop puts the tree so far into the next one."""
+    if tokens[at] != "[":
+        return int(tokens[at]), at + 1
+    tree, at = product(tokens, at + 1)
+    return tree, at + 1
+
+
+def product(tokens, at):
+    tree, at = operand(tokens, at)
+    while at < len(tokens) and tokens[at] in "*+":
+        op = tokens[at]
+        other, at = operand(tokens, at + 1)
+        tree = (op, tree, other)
+    return tree, at
+
+
 def total(tree):
     return tree if isinstance(tree, int) else sum(total(arg) for arg in tree[1])
 
@@ -149,6 +166,11 @@ def listed(self, text):
     return tree, at[0]
 
 
+def infix(self, text):
+    tree, end = product(text.split(), 0)
+    return tree, isinstance(tree, int), end
+
+
 TEXTS = ["[ + 1 2 ]", "[ + 3 [ * 1 ] ]", "5", "[ * [ + [ * 2 3 4 ] ] [ + 5 ] 6 ]"]
 CUT_OFF = [*TEXTS, "", "[ +", "[ + 1", "[ * [ + 2 3 ]"]
 
@@ -156,6 +178,10 @@ CUT_OFF = [*TEXTS, "", "[ +", "[ + 1", "[ * [ + 2 3 ]"]
 @pytest.mark.parametrize("function", [numbers, strings, lengths, trees], ids=lambda f: f.__name__)
 def test_as_in_python(function: Any) -> None:
     agrees(with_forward(nn.Module(), function), TEXTS)
+
+
+def test_operators_between_operands() -> None:
+    agrees(with_forward(nn.Module(), infix), ["1", "1 + 2", "1 * 2 + 3", "2 * [ 3 + 1 ]", "[ 1 + [ 2 * 3 + 4 ] ] * 5"])
 
 
 @pytest.mark.parametrize("function", [missing, found, listed], ids=lambda f: f.__name__)

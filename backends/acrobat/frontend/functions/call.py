@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, has_no_end, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
@@ -104,6 +104,9 @@ class FunctionCall(ChangingCall):
             changed = self.f.shown(self.names[self.changed[0]])
             what = f"the generator `{visible(self.definition.name)}` changes {changed} while it is walked over"
             raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
+        if has_no_end(self.definition):
+            what = f"the generator `{visible(self.definition.name)}` has no end, and becomes the list of all that it gives"
+            raise Refused(what, "have it end by itself, or write its loop where the values are used")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():
             self.program.raises(cls)

@@ -198,6 +198,11 @@ class ChangingCall(BoundCall):
         if written is None or name is None:
             if written is not None and isinstance(written, ast.Call) and not self._made_for_the_call(i, written):
                 raise Refused("this call changes what another call gives", "give that a name first")
+            if written is not None and _is_part_or_one_of_several(written) and not self._is_new(i, written):
+                note_seen_elsewhere(f, self._passed(i))
+                note_list_seen_elsewhere(f, written, type_or_none(self._passed(i)))
+                what = f"this call changes what `{ast.unparse(written)}` gives, which may be seen under another name"
+                raise Refused(what, "give it a name first, or call the function in a branch for each of the two")
             if written is None and self.names[i] in self.given:
                 what = f"`{self.called}` changes what `{self.names[i]}` is given here, of which the call does not have the name"
                 raise Refused(what, "call the function by its name, with the list or object among its arguments")
@@ -226,12 +231,31 @@ class ChangingCall(BoundCall):
         if place_and_value is not None:
             place_and_value[0].put(value)
 
+    def _is_new(self, i: int, written: ast.expr) -> bool:
+        """Whether nothing else refers to argument number `i`, which is one of several values or a part of one."""
+        whole = written
+        while isinstance(whole, (ast.Subscript, ast.Attribute)):
+            whole = whole.value
+        if isinstance(whole, ast.Call) and fresh_inside(self.f, whole):
+            return True
+        return fresh(self.f, written, self._passed(i))
+
     def _made_for_the_call(self, i: int, written: ast.Call) -> bool:
         """Whether argument number `i`, which a call gives, is new: `Parser(text).parse()`, where nothing else refers to the
         object or to what is in it, so that nobody can see a change of it."""
         passed = self._passed(i)
         new = is_object(passed) and fresh(self.f, written, passed) and fresh_inside(self.f, written, type_or_none(passed))
         return new or fresh(self.f, written, None)
+
+
+def _is_part_or_one_of_several(written: ast.expr) -> bool:
+    """Whether an expression gives one of several values, as `a if test else b` does, or a part of one, of a display or of what
+    a call gives."""
+    whole = written
+    while isinstance(whole, (ast.Subscript, ast.Attribute)):
+        whole = whole.value
+    several = isinstance(whole, (ast.IfExp, ast.BoolOp, ast.NamedExpr))
+    return several or whole is not written and isinstance(whole, (ast.List, ast.Tuple, ast.Dict, ast.Call))
 
 
 def _same(one: n.Atom, other: n.Atom) -> bool:

@@ -26,6 +26,7 @@ from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_rea
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated, note_taken_at_once
+from backends.acrobat.frontend.evaluator.loops.plain_keys import refuse_changed_keys
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -100,7 +101,9 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
     hand_arguments_on(f, node, callee)
-    callee, arguments = _arguments(f, node, callee)
+    with f.changes() as by_arguments:
+        callee, arguments = _arguments(f, node, callee)
+    refuse_changed_keys(f, node, callee, arguments.values(), by_arguments)
     if arguments.is_number_unknown(node):
         f.program.incomplete = True
         return unknown()

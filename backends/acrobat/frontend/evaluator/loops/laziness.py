@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.changes.scope import changed_in
 from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.loops.plain_keys import compares_by_parts
 from backends.acrobat.frontend.evaluator.rewriting.desugar import YIELDED
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.kinds import is_iterator
@@ -30,7 +31,8 @@ LAZY = (map, filter, zip, enumerate, iter)
 def note_taken_at_once(f: Frame, node: ast.Call, callee: Value) -> None:
     """If the function called takes all elements of its only argument before anything else is computed, note this of the
     argument."""
-    if len(node.args) != 1 or any(k.arg != "default" for k in node.keywords if callee != Static(sorted)):
+    others = any(k.arg != "default" for k in node.keywords if callee != Static(sorted))
+    if len(node.args) != 1 or others and not compares_by_parts(node, callee):
         return
     if isinstance(callee, Method):
         takes_all = callee.function is None and callee.name == "join"

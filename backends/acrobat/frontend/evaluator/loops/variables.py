@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.empty_tuples import as_container, container_beside_empty_tuples
 from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -146,6 +147,10 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 if has_role(types[name], "Either") and not has_role(type_of(first[name]), "Either"):
                     raise Mismatch  # each round asks for the one or the other
             except Mismatch:
+                if (container := container_beside_empty_tuples(f, name, [first[name], *ways.values(name)])) is not None:
+                    first[name] = f.env[name] = as_container(f, first[name], container)
+                    types[name] = container
+                    continue
                 del types[name], f.env[name]
                 f.owned.discard(name)
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"

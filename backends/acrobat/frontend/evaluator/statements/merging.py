@@ -10,6 +10,7 @@ from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.evaluator.callables.arms import NamedFunctions
 from backends.acrobat.frontend.evaluator.changes.scope import changed_in, lives
 from backends.acrobat.frontend.evaluator.choices.choice import are_functions
+from backends.acrobat.frontend.evaluator.choices.empty_tuples import as_container, container_beside_empty_tuples
 from backends.acrobat.frontend.evaluator.choices.mixed import list_or_tensor
 from backends.acrobat.frontend.evaluator.choices.returned import together
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -141,7 +142,8 @@ class _Merge:
                 if name in f.flow.names and (apart := together(f, types, common)) != common:
                     self.either[name] = apart
             except Mismatch as error:
-                self.either[name] = list_or_tensor(f, some) if lives(f, self.s, name) else None
+                apart = list_or_tensor(f, some) or container_beside_empty_tuples(f, name, some)
+                self.either[name] = apart if lives(f, self.s, name) else None
                 if self.either[name] is None:
                     what, advice = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
                     if any(is_iterator(v) or kind(v) == "iterator" for v in some):
@@ -158,7 +160,7 @@ class _Merge:
         value = f.env.get(name, NOTHING if name not in f.poisoned else unknown())
         if name in self.iterators:
             return as_list(f, self.s, value.value if is_iterator(value) else value)
-        return value if self.either.get(name) is None else f.coerce(value, self.either[name])
+        return value if self.either.get(name) is None else as_container(f, value, self.either[name])
 
     def bind(self, value: Value) -> None:
         """Gives all names the values that they have after the statement, whose value is the tuple of the live ones."""

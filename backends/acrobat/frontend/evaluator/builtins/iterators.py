@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import ListT
-from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of
 from backends.acrobat.frontend.evaluator.expressions.callees import called
@@ -255,7 +255,12 @@ def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value],
 def _reduce(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`functools.reduce` by any function but an addition, which `sums.total` compiles."""
     function, xs, *start = args
-    items = items_of(f, node, xs)
+    items = as_list(f, node, iterable(f, xs))
+    if isinstance(items, TupleV):  # of modules, which no list of the program holds
+        if not (start or items.items):
+            return fail(f, "TypeError: reduce() of empty iterable with no initial value")
+        return functools.reduce(lambda total, item: called(f, node, function, [total, item], {}), (*start, *items.items))
+    items = items_of(f, node, items)
     if nothing_known(items) or any(map(nothing_known, start)):
         return unknown()
     if not start:

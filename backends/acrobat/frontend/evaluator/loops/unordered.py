@@ -8,7 +8,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT
+from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.changes.scope import assign
 from backends.acrobat.frontend.evaluator.changes.state import variable_assigned
 from backends.acrobat.frontend.evaluator.containers import any_order, containers
@@ -38,7 +38,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
-from backends.acrobat.frontend.types import is_iterator_type
+from backends.acrobat.frontend.types import UNKNOWN, is_iterator_type
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
 from backends.acrobat.library import sets
 
@@ -46,6 +46,8 @@ INTS: tuple[How, ...] = ("sum", "product", "or", "and", "xor", *EXTREMES.values(
 """Changes whose order does not show of ints. (That of floats does, in the last digits, and of NaN.)"""
 OF_SETS: tuple[How, ...] = ("or", "and", "xor", "sum", "put in", "taken out", "kept", "removed")
 ITEMS: tuple[How, ...] = ("item", "own item")
+UNCHANGING = ("len", "sum", "any", "all")
+"""Functions that neither change what they are given nor give a part of it."""
 IN_PLACE: tuple[How, ...] = (*ITEMS, "put in", "taken out", "kept", "removed", "key taken out")
 
 
@@ -96,7 +98,9 @@ def in_any_order(f: Frame, s: ast.For, walked: ast.expr, value: Value) -> Value:
     """The elements of the set that a loop walks over, as a list, or one by one where they are known. Raises Refused where their
     order may show."""
     found = changes(s, lambda name: is_last_use(f.definition, s, name))
-    if found is None or {*names_in(walked)} & {c.name for c in found.found} or not _changes_are_unseen(f, s, found):
+    walks_itself = walked is s.iter and not isinstance(walked, ast.BinOp)  # over the set that the rounds may change
+    changed = {c.name for c in found.found} if found is not None else set()
+    if found is None or walks_itself and {*names_in(walked)} & changed or not _changes_are_unseen(f, s, found):
         raise no_order()
     if isinstance(value, Static):
         elements: Value = TupleV(tuple(map(f.program.wrap, sorted(value.value, key=repr))))
@@ -106,7 +110,7 @@ def in_any_order(f: Frame, s: ast.For, walked: ast.expr, value: Value) -> Value:
         return elements
     first = elements.items[0] if isinstance(elements, TupleV) else held_in(Dyn(f.var("item", type_of(elements).item)))
     after = _after_round(f, s, first)
-    if after is not None and not _commute(f, found, first, after):
+    if after is not None and not _commute(f, s, found, first, after):
         raise no_order()
     if any(c.how == "own item" and not _is_dictionary(f.env.get(c.name)) for c in found.found):
         elements = _from_start(f, s, elements)
@@ -194,16 +198,41 @@ def _is_alone(f: Frame, name: str) -> bool:
     return alone and (deep(name) in f.owned or not holds_parts(f, value))
 
 
-def _commute(f: Frame, found: Changes, item: Value, after: tuple[Ways, set[str]]) -> bool:
+def _commute(f: Frame, s: ast.For, found: Changes, item: Value, after: tuple[Ways, set[str]]) -> bool:
     """Whether a round changes only what the syntax shows, and in ways whose order makes no difference."""
     ways, changed = after
     allowed = {c.name for c in found.found} | found.local
+    allowed |= {x for x in changed & set(f.env) - allowed if _only_gets_missing_keys(f, s, found, x)}
     numbers = all(is_number(v) or nothing_known(v) for x in found.numbers for v in ways.values(x))
     return (
         changed & set(f.env) <= allowed
         and numbers
         and all(_is_in_any_order(f, c, item, ways.values(c.name)) for c in found.found)
     )
+
+
+def _only_gets_missing_keys(f: Frame, s: ast.For, found: Changes, name: str) -> bool:
+    """Whether all that the rounds do to a name is to look up keys in a `defaultdict`, which enters missing ones: all rounds do
+    so, nothing changes an entry, and nothing shows the order of the keys or which a round has entered."""
+    inside = [x for b in s.body for x in every_node(b)]
+    if kind(f.env[name]) != "dict" or any(isinstance(x, (ast.Break, ast.Return)) for x in inside):
+        return False
+    uses: Sequence[ast.AST] = inside if not holds_parts(f, f.env[name]) else _unchanging_uses(f, found, inside)
+    looked_up = [x.value for x in uses if isinstance(x, ast.Subscript) and isinstance(x.ctx, ast.Load)]
+    return (
+        all(any(x is y for y in looked_up) for x in mentions(s.body, name))
+        and not any_order.order_is_seen(f, name)
+        and name in f.owned
+        and (not _seen_by_functions(f, name) or all(map(_is_of_python, _callees(f, s, found))))
+    )
+
+
+def _unchanging_uses(f: Frame, found: Changes, inside: Sequence[ast.AST]) -> list[ast.expr]:
+    """The arguments of functions of Python that leave them as they are, and of the methods by which a loop changes sets."""
+    by_methods = [c.node.value for c in found.found if isinstance(c.node, ast.Expr) and c.how in OF_SETS]
+    calls = [x for x in inside if isinstance(x, ast.Call)]
+    of_python = [x for x in calls if isinstance(x.func, ast.Name) and x.func.id in UNCHANGING and f.is_builtin(x.func.id)]
+    return [a for x in (*by_methods, *of_python) if isinstance(x, ast.Call) for a in x.args]
 
 
 def _is_in_any_order(f: Frame, change: Change, item: Value, values: Sequence[Value]) -> bool:
@@ -228,6 +257,8 @@ def _is_in_any_order(f: Frame, change: Change, item: Value, values: Sequence[Val
 def _items_in_any_order(f: Frame, change: Change, item: Value, whole: Value) -> bool:
     """Whether items may be changed in any order: all get the same change, or each is changed in one round only."""
     own = change.how == "own item"
+    if change.by_method and not _holds_containers(whole):
+        return False
     if kind(whole) == "dict":  # it keeps its keys in the order in which they were put in
         return not any_order.order_is_seen(f, change.name)
     if is_array(whole) or is_held_tensor(whole):
@@ -235,3 +266,11 @@ def _items_in_any_order(f: Frame, change: Change, item: Value, whole: Value) -> 
     slices = any(isinstance(x, ast.Slice) for x in every_node(change.node)) if change.node is not None else True
     is_plain_list = is_container(whole) and not slices
     return is_plain_list and (not own or type_or_none(item) == INT)
+
+
+def _holds_containers(whole: Value) -> bool:
+    """Whether the items of a list, or the values of a dictionary, are lists, sets and dictionaries, each with this one name."""
+    item = getattr(type_or_none(whole), "item", UNKNOWN)
+    if kind(whole) == "dict" and isinstance(item, TupleT):
+        item = item.items[1]
+    return item == UNKNOWN or isinstance(item, ListT) and item.rows is None

@@ -7,9 +7,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from backends.acrobat.frontend.changing_methods import changes_owner
+from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.syntax.reading import first_use
@@ -20,7 +20,8 @@ ByMethod = Literal["put in", "taken out", "kept", "removed", "key taken out"]
 How: TypeAlias = ByOperator | ByMethod | Literal["max", "min", "any", "all", "same", "item", "own item"]
 """How the rounds of a loop change what a name stands for: by an operator in `ADDED`, a method in `METHODS`, a function in
 `EXTREMES`, or `or` ("any") and `and` ("all"). "same": each round gives the name the same value. "item": each gives an item of
-it the same value. "own item": each changes the item with the round's own index or key, which it may also read."""
+it the same value. "own item": each changes the item with the round's own index or key, which it may also read
+(by a method, too, where it is a list, set or dictionary)."""
 
 ADDED: dict[type[ast.operator], ByOperator] = {
     ast.Add: "sum",
@@ -59,6 +60,7 @@ class Change:
     mentions: int = 1
     leaves: bool = False  # right before a `break`
     node: ast.AST | None = None
+    by_method: bool = False  # of the item
 
 
 class InOrder(Exception):
@@ -111,7 +113,8 @@ def _agree(rounds: _Rounds, body: Sequence[ast.stmt]) -> bool:
         if not rounds.has_own_items_only(name, body):
             return False
         others = [c for c in rounds.found if c.name != name]
-        rounds.found = [*others, Change(name, "own item", node=of_name[0].node)]
+        by_method = any(c.by_method for c in of_name)
+        rounds.found = [*others, Change(name, "own item", node=of_name[0].node, by_method=by_method)]
     found = rounds.found
     if rounds.returned and (found or rounds.breaks or len(rounds.returned) > 1):
         return False
@@ -149,6 +152,11 @@ class _Rounds:
                 case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method), args, [])):
                     self.reads(*args)
                     self._method(s, name, method, args)
+                case ast.Expr(ast.Call(ast.Attribute(ast.Subscript(ast.Name(name), index) as own, method), args, [])) if (
+                    method in CHANGING and self._is_own(index)
+                ):
+                    self.reads(*args)
+                    self._change(name, "own item", node=own, by_method=True)
                 case ast.If(test, then, orelse):
                     self.reads(test)
                     self.visit(then, inside)
@@ -182,14 +190,12 @@ class _Rounds:
         """Whether expressions have the same value in all rounds, if no round changes what they read."""
         return not self.varying & {*(x for part in parts for x in names_in(part))}
 
-    def _change(
-        self, name: str, how: How, text: str = "", *, mentions: int = 1, leaves: bool = False, node: ast.AST | None = None
-    ) -> None:
+    def _change(self, name: str, how: How, text: str = "", **more: Any) -> None:
         if name in self.fresh:
             return
         if name in self.varying:
             raise InOrder
-        self.found.append(Change(name, how, text, mentions, leaves, node))
+        self.found.append(Change(name, how, text, **more))
 
     def _assign(self, s: ast.stmt, target: ast.expr, value: ast.expr, leaves: bool) -> None:
         match target, value:

@@ -1,10 +1,11 @@
-"""Slices of `nn.Sequential`, layers that have names, and the truth of containers of modules."""
+"""Slices of `nn.Sequential`, layers that have names, `reduce` over layers, and the truth of containers of modules."""
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import reduce
 
 import pytest
 import torch
@@ -55,11 +56,19 @@ def sliced_twice(self, x):
     return body[1:](x), body[1:][0](x)
 
 
+def reduced(self, x):
+    def after(h, layer):
+        return layer(h) + h.size(-1)
+
+    alone = reduce(lambda left, right: left, self.plain)(x)
+    return reduce(after, self.plain, x), reduce(lambda h, layer: layer(h), self.nothing, x), alone
+
+
 def truths(self, x):
     return 1 if self.nothing else 2, 1 if self.plain[:0] else 2, 1 if self.named else 2, 1 if self.own else 2
 
 
-@pytest.mark.parametrize("forward", [called, called_with_names, walked, sliced_twice, truths])
+@pytest.mark.parametrize("forward", [called, called_with_names, walked, sliced_twice, reduced, truths])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(Layers(), forward), SAMPLE)
 

@@ -5,5 +5,5 @@ place its new value, and `assigned_items.py` is about items that are assigned to
 are the methods of lists, sets and dictionaries, and `record_changes.py` those of dictionaries whose keys are names. `scope.py`
 binds values to the targets of assignments, and `new_claims.py` says which names alone refer to these then. `state.py` is about
 attributes of the model's modules, `written_fields.py` about fields of the instance's objects, and `taken_out.py` about lists
-that are taken out of an attribute.
+that are taken out of an attribute. `summed_entries.py` says which tensors inside of something else `+=` may change.
 """

@@ -7,10 +7,11 @@ import ast
 from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
-from backends.acrobat.frontend.evaluator.changes.mutation import place, refuse_tensor
+from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.new_claims import hand_over, own
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
 from backends.acrobat.frontend.evaluator.changes.scope import assign, stored
+from backends.acrobat.frontend.evaluator.changes.summed_entries import changes_part
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
@@ -160,7 +161,7 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
             if not is_array(f.env.get(root_of(target) or "")):
                 with f.trial():
                     before = f.borrowed(read)
-                if _changes_part(f, s, target, before):
+                if changes_part(f, s, target, before):
                     return
                 if is_container(before) or _is_shared(f, target, before):
                     place_and_value = place(f, s, read, "+=")
@@ -178,7 +179,7 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
                 if place_and_value is not None:
                     _put_joined(f, s, read, *place_and_value)
                 return
-            if _changes_part(f, s, target, before):
+            if changes_part(f, s, target, before):
                 return
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
@@ -212,12 +213,6 @@ def _items_on(path: ast.expr) -> set[ast.expr]:
         items |= {path} if isinstance(path, ast.Subscript) else set()
         path = path.value
     return items
-
-
-def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
-    """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
-    written = ast.unparse(target)
-    return refuse_tensor(f, s, before, f"write `{written} = {written} + ...`, which makes a new tensor")
 
 
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:

@@ -210,7 +210,6 @@ def taken_out_or_new(self, xs):
             scores = new.pop(state, [0.0])
             scores[0] += x
             new[state] = scores
-            new[state + 1] = [1.0]
         beams = new
     return list(beams.items())
 

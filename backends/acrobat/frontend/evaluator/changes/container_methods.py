@@ -74,11 +74,10 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
     if kwargs:
         return None
     kind = kind_of(whole)
-    if is_unknown(whole):
-        if name == "get" and len(args) == 2 and not nothing_known(args[1]) and type_or_none(args[1]) not in (None, NONE):
-            f.program.incomplete = True  # nothing is in it so far
-            return guess(type_of(args[1]))
-        return unknown()
+    if is_unknown(whole) and name != "setdefault":  # this one enters something, whose type tells that of the dictionary
+        f.program.incomplete = True  # nothing is in it so far
+        known = name in ("get", "pop") and len(args) == 2 and not nothing_known(args[1])
+        return guess(type_of(args[1])) if known and type_or_none(args[1]) not in (None, NONE) else unknown()
     match kind, name, list(args):
         case "dict", "items", []:
             return items_of(whole)

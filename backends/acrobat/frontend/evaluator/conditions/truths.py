@@ -60,6 +60,11 @@ def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
 
 
+@handles(TRUTHS, "tuple")
+def _of_tuple(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    return Static(bool(f.components(value)))
+
+
 @handles(TRUTHS, "string")
 def _not_empty(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     return f.host("ne", [value, Static("")], BOOL, "truth")

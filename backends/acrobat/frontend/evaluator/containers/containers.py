@@ -26,7 +26,7 @@ from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, k
 from backends.acrobat.frontend.present_keys import is_present
 from backends.acrobat.frontend.specials import SharedFactory
 from backends.acrobat.frontend.syntax_nodes import before_brackets, mentions, parameter_names
-from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, is_never_filled
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, is_never_filled, is_tuple_type
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
 
@@ -223,9 +223,11 @@ def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
 
 def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
     """A dictionary or set in which a key can be looked up. If the keys so far are tuples of one length and the key is a tuple
-    of any length, they become tuples of any length, as where all keys so far are `()`."""
+    of another or of any length, they become tuples of any length, as where all keys so far are `()`."""
     keys, own = _type_of_keys(whole), type_of(key)
-    if not isinstance(keys, TupleT) or not isinstance(own, ListT) or own.container != "tuple":
+    if not isinstance(keys, TupleT) or not is_tuple_type(own):
+        return whole
+    if isinstance(own, TupleT) and len(own.items) == len(keys.items):
         return whole
     joined = f.common([keys, own])
     assert isinstance(whole.type, ListT)

@@ -1,5 +1,6 @@
 """What beam searches are written with: `[tokens, score, state]` as a list, tuples that grow, queues, `round(score, 4)`, and
-distinct elements by `dict.fromkeys`; losses that ignore a class. Against eager PyTorch."""
+distinct elements by `dict.fromkeys`; dictionaries of prefixes that each round fills anew; losses that ignore a class. Against
+eager PyTorch."""
 
 # ruff: noqa: RUF005 (lists and tuples that are joined by `+` are what is tested)
 
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import random
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import PriorityQueue
@@ -158,7 +160,65 @@ def tuple_of_a_recursion(self, xs):
     return self.gather(xs, 0)
 
 
+def prefixes(self, xs):
+    beam: Any = {(): (1.0, 0.0, 0.0)}  # the probabilities to end in a blank and in a symbol, and the score of the symbols
+    for frame in self.out(self.e(torch.tensor(xs))).softmax(-1).tolist():
+        ending: Any = defaultdict(lambda: [0.0, 0.0])
+        scores = {prefix: score for prefix, (_, _, score) in beam.items()}
+        for prefix, (blank, symbol, score) in beam.items():
+            here = ending[prefix]
+            here[0] += (blank + symbol) * frame[0]
+            last = prefix[-1] if prefix else 0
+            for k in range(1, len(frame)):
+                longer = prefix + (k,)
+                scores.setdefault(longer, score + 0.01 * k)
+                if k == last:
+                    here[1] += symbol * frame[k]
+                ending[longer][1] += (blank if k == last else blank + symbol) * frame[k]
+        ranked = sorted(ending.items(), key=lambda item: sum(item[1]) + scores[item[0]], reverse=True)
+        beam = {prefix: (b, s, scores[prefix]) for prefix, (b, s) in ranked[:3]}
+    return [(list(prefix), b + s) for prefix, (b, s, _) in beam.items()]
+
+
+def keys_of_other_lengths(self, xs):
+    counts: Any = {(0, 1): 1.0, (1, 2): 2.0}
+    pairs: Any = [(i, x) for i, x in enumerate(xs)]
+    missing = counts.pop((1,), 7.0), counts.get((0, 1, 2)) is None, (0,) in counts, () in counts
+    counts.setdefault((len(xs),), 3.0)
+    seen: Any = {(0, 1)}
+    seen.discard((0,))
+    return missing, counts, (1, 2, 3) in seen, sorted(seen), [x for p in pairs if p for x in p], [p for p in pairs if not p]
+
+
+def entered_where_missing(self, xs):
+    beams: Any = {0: [0.0]}
+    for x in xs:
+        new: Any = {}
+        for state in beams:
+            stays, moves = new.setdefault(state, [0.0]), new.setdefault(state + x, [0.5])
+            stays[0] += x
+            moves[0] += beams[state][0]
+        beams = new
+    return list(beams.items())
+
+
+def taken_out_or_new(self, xs):
+    beams: Any = {0: [0.0]}
+    for x in xs:
+        new: Any = {}
+        for state in beams:
+            scores = new.pop(state, [0.0])
+            scores[0] += x
+            new[state] = scores
+        beams = new
+    return list(beams.items())
+
+
 CASES = [
+    prefixes,
+    keys_of_other_lengths,
+    entered_where_missing,
+    taken_out_or_new,
     tuple_of_a_recursion,
     tuples_as_results,
     words_in_a_path,

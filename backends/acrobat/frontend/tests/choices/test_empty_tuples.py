@@ -210,10 +210,15 @@ class GivenToAnyOf(Base):
         return check(xs, banned)[0]
 
 
-REFUSED = [Compared, WithAnd, Joined, AskedForItsClass, UnderAnotherName, GivenToWhatTells, GivenToAnyOf]
+REFUSED = [Compared, Joined, AskedForItsClass, UnderAnotherName, GivenToWhatTells, GivenToAnyOf]
 
 
 @pytest.mark.parametrize("model", REFUSED)
 def test_refused_where_uses_may_tell_them_apart(model):
     with pytest.raises(CompileError, match="`banned` differs in type between paths"):
         build(model(), sample=LISTS)
+
+
+def test_where_both_stay_what_they_are():
+    """`and` gives the empty tuple itself, so that the program keeps it beside the list."""
+    agrees(WithAnd(), LISTS)

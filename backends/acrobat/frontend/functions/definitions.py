@@ -8,7 +8,7 @@ import builtins
 import types
 from collections import deque
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.errors import Problem
@@ -50,11 +50,17 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         result = with_numbers_given(result, namespace) if gives_part else result
         result = with_calls_apart(result, raising)
         program.definitions[key] = as_variables(result, attributes) if attributes else result
-    for called in (*taken_for_deques(written), *taken_for_iterators(written), *taken_for_lists(written)):
+    for called in _taken_for_pythons(written):
         if _means_another(called, written, function.__globals__ | closure(function)):
             what = f"`{ast.unparse(called)}` is not Python's own here, and is used as that is"
             program.problem(Problem(span_of(called, file), what, "give it another name"))
     return program.definitions[key]
+
+
+@lru_cache(4096)  # asked for each time that the function is compiled
+def _taken_for_pythons(definition: ast.FunctionDef) -> tuple[ast.expr, ...]:
+    """What a function calls of which the form alone says that it is one of Python's own functions."""
+    return (*taken_for_deques(definition), *taken_for_iterators(definition), *taken_for_lists(definition))
 
 
 def _means_another(called: ast.expr, definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> bool:

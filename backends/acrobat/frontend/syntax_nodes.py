@@ -65,6 +65,11 @@ def before_brackets(definition: ast.FunctionDef) -> frozenset[ast.expr]:
     return frozenset(x.value for x in every_node(definition) if isinstance(x, ast.Subscript))
 
 
+def is_variable(node: ast.AST, name: str) -> bool:
+    """Whether an expression is that name alone."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def parameter_names(function: ast.FunctionDef | ast.Lambda) -> list[str]:
     """The parameters of a function that take one value each and may be named in a call."""
     return [a.arg for a in (*function.args.args, *function.args.kwonlyargs)]

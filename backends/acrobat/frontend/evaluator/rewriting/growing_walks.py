@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes, own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced_in
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
-from backends.acrobat.frontend.syntax_nodes import mentions
+from backends.acrobat.frontend.syntax_nodes import is_variable, mentions
 
 LENGTHENING = frozenset({"append", "extend", "insert"})
 """Methods of lists that make them longer."""
@@ -61,16 +61,12 @@ def _lengthens(s: ast.For, name: str) -> bool:
     if not name or any(mentions([s.target, *s.body], name, context) for context in (ast.Store, ast.Del)):
         return False
     calls = (x.func for b in s.body for x in own_nodes(b) if isinstance(x, ast.Call))
-    return any(isinstance(x, ast.Attribute) and x.attr in LENGTHENING and _is_name(x.value, name) for x in calls)
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+    return any(isinstance(x, ast.Attribute) and x.attr in LENGTHENING and is_variable(x.value, name) for x in calls)
 
 
 def _is_list_of_its_own(definition: ast.FunctionDef, s: ast.For, name: str) -> bool:
     """Whether all that a variable of a function is given is a new list, as one can see."""
-    given = [value for x in own_nodes_of(definition) for target, value in _assigned(x) if _is_name(target, name)]
+    given = [value for x in own_nodes_of(definition) for target, value in _assigned(x) if is_variable(target, name)]
     return (
         is_own(definition, name)
         and all(map(_makes_list, given))

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
-from backends.acrobat.frontend.syntax_nodes import every_node, mentions
+from backends.acrobat.frontend.syntax_nodes import every_node, is_variable, mentions
 
 READING = ("len", "list", "set", "sum")
 """Python's own functions of which the name alone says here that they keep no reference to a list."""
@@ -22,7 +22,7 @@ def is_own_element(definition: ast.FunctionDef | None, name: str) -> bool:
         return False
     nodes = [x for s in definition.body for x in every_node(s)]
     wholes = {whole for x in nodes for whole in _given(x, name)}
-    known = sum(_is_name(part, name) for x in nodes for part in (*_read(x), *_bound(x)))
+    known = sum(is_variable(part, name) for x in nodes for part in (*_read(x), *_bound(x)))
     return (
         bool(wholes)
         and "" not in wholes
@@ -85,7 +85,3 @@ def _holds_own_elements(definition: ast.FunctionDef, nodes: list[ast.AST], whole
 
 def _makes_list(node: ast.expr) -> bool:
     return isinstance(node, (ast.List, ast.ListComp, ast.BinOp))
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

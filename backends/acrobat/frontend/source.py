@@ -21,6 +21,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.lambdas import definition_of, written
 from backends.acrobat.frontend.memos import with_memos
 from backends.acrobat.frontend.present_keys import mark_present_keys
+from backends.acrobat.frontend.private_names import spell_out_private_names
 from backends.acrobat.frontend.remembered import cache_of, cached, depends_on_arguments, with_remembered
 from backends.acrobat.frontend.separate_assignments import separate_assignments
 from backends.acrobat.frontend.single_dispatch import generic_of, written_out
@@ -79,6 +80,7 @@ def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
     compiled = [compile(tree, file, "exec", dont_inherit=True)]
     compiled += with_memos(tree, file)
+    spell_out_private_names(tree)
     with_remembered(tree)
     separate_assignments(tree)
     mark_present_keys(tree)

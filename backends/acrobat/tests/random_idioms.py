@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.acrobat.tests.random_control import CONTROL
 from backends.acrobat.tests.random_functions import FUNCTIONS
 from backends.acrobat.tests.random_models import Idiom, Lines, Maker
 from backends.acrobat.tests.random_modules import MODULES
@@ -451,5 +452,6 @@ IDIOMS: dict[str, Idiom] = {
     **FUNCTIONS,
     **VALUES,
     **OBJECTS,
+    **CONTROL,
 }
 """All idioms by name."""

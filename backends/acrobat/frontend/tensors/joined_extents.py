@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type, of_size
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type, of_size, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped
 from backends.acrobat.frontend.tensors.lifting import (
@@ -65,7 +65,10 @@ def parts_between(f: Frame, x: Array, first: int, last: int) -> Dyn:
     rows = as_rows(f, x, first)
     if first == last or is_unknown(rows):
         return rows
-    return flattened(f, mapped(f, [rows], lambda row: parts_between(f, row, first, last - 1)))
+    parts = flattened(f, mapped(f, [rows], lambda row: parts_between(f, row, first, last - 1)))
+    if not is_unknown(parts) and sum(e != 1 for e in shape(x)[first : last + 1]) > 1:
+        f.of_several_extents.add(origin_of(f, parts))
+    return parts
 
 
 def _size(extents: Extents) -> int:

@@ -12,7 +12,7 @@ import torch
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size
+from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
@@ -109,7 +109,8 @@ def _as_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Sequence[Any]:
 
 def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
     """`x.view(n, k, width)` of rows whose number varies, with two ints of run time, one of which may be -1: n groups of k rows.
-    None for other shapes, also where one of the two is the tensor's own extent, so that the other one is a constant."""
+    None for other shapes, also where one of the two is the tensor's own extent, so that the other one is a constant. Of
+    `scores.view(-1, k)` the k is taken for the own extent of `scores` unless these are known to come from several dimensions."""
     have = shape(x)
     last = max(i for i, e in enumerate(have) if e is None)
     width, rest = math.prod(e or 1 for e in have[last + 1 :]), [known(e)[1] for e in extents[2:]]
@@ -121,7 +122,8 @@ def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
         rest[rest.index(-1)] = width // others if others > 0 and width % others == 0 else -1
     if not all(isinstance(e, int) and e > 0 for e in rest) or math.prod(rest) != width:
         return None
-    if -1 in first and (last == axis(x) and any(is_length_of(f, e, x) for e in extents[:2]) or not rest):
+    several = origin_of(f, x) in f.of_several_extents
+    if -1 in first and (last == axis(x) and any(is_length_of(f, e, x) for e in extents[:2]) or not rest and not several):
         return None
     rows = parts_between(f, x, 0, last)
     if is_unknown(rows):

@@ -66,7 +66,12 @@ def growing(m: Maker) -> Lines:
     v, k, table = m.new("queue"), m.new("node"), m.embedding()
     tree, ids = m.of("tree"), m.of("ids")
     ways: list[Lines] = [
-        [f"{v} = [{tree}]", f"for {k} in {v}:", f"    h = torch.tanh(h + {table}.weight[{k}.word % 7])", f"    {v}.extend({k}.below)"],
+        [
+            f"{v} = [{tree}]",
+            f"for {k} in {v}:",
+            f"    h = torch.tanh(h + {table}.weight[{k}.word % 7])",
+            f"    {v}.extend({k}.below)",
+        ],
         [
             f"{v} = [{tree}]",
             f"for {k} in {v}:",
@@ -87,7 +92,13 @@ def growing(m: Maker) -> Lines:
             f"    h = torch.tanh(h + sum([{table}.weight[{k}.word % 7] for {k} in {v}], torch.zeros(D)))",
             f"    {v} = [each for {k} in {v} for each in {k}.below]",
         ],
-        [f"{v} = list({ids})", f"for {k} in {v}:", f"    if {k} > 2:", f"        {v}.append({k} // 2)", f"h = h * (0.1 * len({v}))"],
+        [
+            f"{v} = list({ids})",
+            f"for {k} in {v}:",
+            f"    if {k} > 2:",
+            f"        {v}.append({k} // 2)",
+            f"h = h * (0.1 * len({v}))",
+        ],
     ]
     return ways[m.choose(len(ways))]
 
@@ -175,7 +186,12 @@ def numbers_beside_tensors(m: Maker) -> Lines:
         [f"{v} = 1", f"if {n} > 1:", f"    {v} = torch.sigmoid({m.linear()}(h))", f"h = h * {v}"],
         [f"{v} = sum({xs}) * 0.5", f"h = torch.tanh({v} - h)"],
         [f"{v}, x{v} = (h.mean(), 1) if {flag} else (0.5, {n})", f"h = torch.tanh(h * {v} + 0.1 * x{v})"],
-        [f"{v} = None", f"for {k} in {xs}:", f"    {v} = {k} if {v} is None else torch.tanh({v} + {k})", f"h = torch.tanh(h - {v})"],
+        [
+            f"{v} = None",
+            f"for {k} in {xs}:",
+            f"    {v} = {k} if {v} is None else torch.tanh({v} + {k})",
+            f"h = torch.tanh(h - {v})",
+        ],
     ]
     return ways[m.choose(len(ways))]
 

@@ -16,15 +16,17 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, open_option
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.lengths import item_type
+from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, known, nothing_known, type_or_none
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.in_place import in_place
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, moved
 from backends.acrobat.frontend.tensors.lifting import ADDS_NOTHING, elementwise, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_placeholder, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_placeholder, unknown
 
 Operation = Callable[[Frame, CallArguments], Value]
 OPERATIONS: dict[str, Operation] = {}
@@ -129,13 +131,16 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 def sure(f: Frame, value: Value) -> Value:
-    """An optional tensor as a tensor, which must not be None at run time (an error of the instance); others unchanged."""
+    """An optional tensor, or optional list of tensors, as one that must not be None at run time (an error of the instance), and
+    so for the items of a list of optional tensors; other values unchanged."""
     inner = optional(f, value)
-    if not isinstance(inner, (TensorT, ListT)) or isinstance(inner, ListT) and inner.rows is None:
-        return value
-    assert isinstance(value, Dyn)
-    text = "TypeError: None in the place of a tensor"
-    return open_optional(f, ast.Pass(), value, lambda some: some, lambda: fail(f, text), "tensor")
+    if isinstance(inner, (TensorT, ListT)):
+        assert isinstance(value, Dyn)
+        text = f"TypeError: None in the place of a {'list' if is_list(guess(inner)) else 'tensor'}"
+        value = open_optional(f, ast.Pass(), value, lambda some: some, lambda: fail(f, text), "given")
+    if is_list(value) and isinstance(value, Dyn) and isinstance(optional(f, guess(item_type(value))), TensorT):
+        return mapped(f, [value], lambda item: sure(f, item))
+    return value
 
 
 def _tensor_first(call: CallArguments) -> None:

@@ -214,7 +214,7 @@ class _Statements:
             return [result, *self.body(s.orelse)]
         self.count += 1
         flag = hidden(f"left{self.count}")
-        result.body = self.body([_Flagged(flag).visit(copied(x)) for x in s.body])
+        result.body = self.body([new for x in s.body for new in _as_list(_Flagged(flag).visit(copied(x)))])
         end = quoted(s, "if not flag: orelse", flag=flag, orelse=self.body(s.orelse))
         return [*quoted(s, "flag = False", flag=flag), result, *end]
 

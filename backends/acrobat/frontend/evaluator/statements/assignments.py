@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 
 from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
@@ -127,7 +128,8 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
     if is_new and (may_hold_shared or f.program.datatypes.has_dict(getattr(annotated, "item", None))):
         annotated = UNKNOWN  # the values that are put in tell whether these are shared ones, and which kind of dictionary
     if not contains_unknown(annotated) and (not is_unknown(v) or is_list(v)):
-        v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
+        with suppress(Mismatch):  # `best: list[float] = [None] * n`: Python does not look at it either
+            v = f.coerce(v, f.as_annotated(annotated, type_or_none(v)))
     _assign_or_lose(f, s.target, v)
     own(f, s.target, s.value)
 

@@ -1,4 +1,4 @@
-"""Private names of classes: `self.__move` in the class `Parser` is the attribute `_Parser__move`, as Python's compiler makes it."""
+"""Private names of classes: `self.__move` in the class `Parser` is the attribute `_Parser__move`, as Python's compiler says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 
 def spell_out_private_names(tree: ast.Module) -> None:
     """Give attributes that begin with two underscores, and do not end with them, the names that Python gives them. Inside of
-    classes within classes the innermost one counts. Names of local variables stay: nothing outside of their function sees them."""
+    classes within classes the innermost one counts. Names of local variables stay: their function alone sees them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and (name := node.name.lstrip("_")):
             _spell_out(node, name)

@@ -1,5 +1,5 @@
-"""Idioms of random models: generators, errors that the model catches, loops that lengthen their list, parsers, functions that are
-chosen by the class of their argument, and numbers beside tensors. Each replaces `h`, a vector with elements in [-1, 1], by another."""
+"""Idioms of random models: generators, errors that the model catches, loops that lengthen their list, parsers, functions that
+the class of their argument chooses, and numbers beside tensors. Each replaces `h`, a vector with elements in [-1, 1]."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def growing(m: Maker) -> Lines:
             f"for {k} in {v}:",
             f"    if {k} > 2:",
             f"        {v}.append({k} // 2)",
-            f"h = h * (0.1 * len({v}))",
+            f"h = torch.tanh(h * (0.1 * len({v})))",
         ],
     ]
     return ways[m.choose(len(ways))]

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.kinds import (
     retyped,
     type_of,
     type_or_none,
+    variable_of,
 )
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.ints import listed_ids
@@ -225,7 +226,9 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
             raise Refused("a mask of several dimensions chooses along the first ones here", "move these to the front")
         _same_extents(shape(x), shape(flags))
         rows = mapped(f, [as_rows(f, v, 0) for v in (x, flags)], lambda row, own: _chosen_by(f, node, row, 0, mask(own)))
-        return of_rows(flattened(f, rows), 0)
+        selected = of_rows(flattened(f, rows), 0)
+        f.chosen_by_mask[variable_of(selected)] = variable_of(flags), x
+        return selected
     parts, bools = shape(x)[dim], shape(flags)[0]
     _same_extents((parts,), (bools,))
     values = read_flags(f, flags)

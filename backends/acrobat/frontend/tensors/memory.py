@@ -13,7 +13,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
-from backends.acrobat.frontend.kinds import is_array, is_number, is_ragged, is_tensor
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
@@ -46,7 +46,7 @@ def _gives_new(callee: Value | None) -> bool:
     match callee:
         case Method(owner, "float" | "long" | "bool" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
             return True
-        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
+        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner) or is_held_tensor(owner):
             return name not in VIEWS and not name.endswith("_")
         case Static(value):
             known_as = torch_name(value)
@@ -138,7 +138,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
     if is_number(result) or not named and _gives_new(callee):
         return
     is_new = not named and getattr(variable, "name", "") in f.builder.fresh
-    if is_new and not _is_view(callee, node):
+    if is_new and not _is_view(callee, node) or (is_array(result) or is_held_tensor(result)) and _only_computed_with(f, node):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     own = dtype_of(result)
@@ -150,6 +150,22 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
                 f.builder.fresh.discard(getattr(variable, "name", ""))
             seen_through_view(f, a)
+
+
+def _only_computed_with(f: Frame, view: ast.expr) -> bool:
+    """Whether nothing keeps the tensor that an expression gives, as in `x.view(-1) * 2` and `x.t()[0].sum()`: an operation
+    makes a new tensor of it at once, or of a view of it."""
+    match f.users.get(view):
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            return True
+        case ast.Subscript() as item:
+            return _only_computed_with(f, item)
+        case ast.Call(ast.Attribute(receiver, name)) as call if receiver is view:
+            return _only_computed_with(f, call) if name in VIEWS else not name.endswith("_")
+        case ast.Call() as call:
+            callee = f.callees.get(call)
+            return _gives_new(callee) and not _may_work_in_place(call, callee)
+    return False
 
 
 def _is_view(callee: Value, node: ast.Call) -> bool:

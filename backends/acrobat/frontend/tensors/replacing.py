@@ -27,6 +27,7 @@ from backends.acrobat.frontend.kinds import (
     retyped,
     type_of,
     type_or_none,
+    variable_of,
 )
 from backends.acrobat.frontend.tensors.cutting import Bounds, Index, cut_and_joined, filled_to
 from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE
@@ -206,7 +207,8 @@ def _one_replaced(f: Frame, s: ast.AST, x: Any, rows: Dyn, i: Value, rest: Seque
 
 
 def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -> Value | None:
-    """`x[mask] = number`, by a mask of any rank. None for what a mask of one dimension chooses part by part. Raises Refused."""
+    """`x[mask] = number` and `x[mask] = y[mask]`, by a mask of any rank. None for what a mask of one dimension chooses part by
+    part. Raises Refused."""
     flags = ones_and_zeros(f, chosen)
     single = is_number(value) or is_tensor(value) and not shape(value)
     floats = is_tensor(x) or is_ragged(x) and not is_numbers(x) and not _is_scalar(x)
@@ -215,6 +217,9 @@ def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -
             flags = move(f, flags, "unsqueeze", len(shape(flags)))
         number = f.coerce(value, FLOAT) if is_number(value) else value
         return call_operation(f, "where", CallArguments("where", [mask(flags), number, x], {}))
+    of_mask, other = f.chosen_by_mask.get(variable_of(value), ("", None))
+    if other is not None and of_mask == variable_of(chosen.value):
+        return call_operation(f, "where", CallArguments("where", [chosen, other, x], {}))
     if not is_mask(chosen) or len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
     return None

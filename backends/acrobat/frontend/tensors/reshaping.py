@@ -108,14 +108,15 @@ def _as_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Sequence[Any]:
 
 
 def _in_two(f: Frame, x: Array, extents: Sequence[Any]) -> Value | None:
-    """`x.view(n, k, width)` of rows whose number varies, with two ints of run time, one of which may be -1: n groups of k rows.
-    None for other shapes, also where one of the two is the tensor's own extent, so that the other one is a constant. Of
-    `scores.view(-1, k)` the k is taken for the own extent of `scores` unless these are known to come from several dimensions."""
+    """`x.view(n, k, width)` of rows whose number varies, with two ints of run time, of which one may be -1 or the first a
+    constant above 1: n groups of k rows. None for other shapes, also where one of the two is the tensor's own extent, so that
+    the other one is a constant. Of `scores.view(-1, k)` the k is taken for the own extent of `scores` unless these are known to
+    come from several dimensions."""
     have = shape(x)
     last = max(i for i, e in enumerate(have) if e is None)
     width, rest = math.prod(e or 1 for e in have[last + 1 :]), [known(e)[1] for e in extents[2:]]
     first = [known(e)[1] if known(e)[0] else None for e in extents[:2]]
-    if len(first) < 2 or not any(e is None for e in first) or not all(e in (None, -1) for e in first):
+    if len(first) < 2 or None not in first or first[0] in (0, 1) or first[0] is None and first[1] not in (None, -1):
         return None
     if first == [None, None] and None not in rest and rest.count(-1) == 1:
         others = -math.prod(rest)

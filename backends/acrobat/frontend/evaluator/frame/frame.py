@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_roots
 from backends.acrobat.frontend.evaluator.syntax.bodies import leaves
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.order import parts_of, read_too_early
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import operands_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, LEAVING, MADE, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -60,6 +61,7 @@ class Frame(TakingApartFrame):
 
     def expression(self, node: ast.expr, hint: str = "") -> Value:
         """The value of `node`; a problem is noted and gives an unknown value. `hint` is a name for the value's variable."""
+        self.users.update((operand, node) for operand in operands_of(node))
         with self.at(node):
             handler = EXPRESSIONS.get(type(node))
             if handler is None:

@@ -33,6 +33,7 @@ FACTS = (
     "lengths",
     "nonempty",
     "of_several_extents",
+    "chosen_by_mask",
     "vectors",
     "lengths_of",
     "sources",
@@ -121,9 +122,8 @@ class FrameState:
         self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
         self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
-        self.of_several_extents: set[str] = (
-            set()
-        )  # variables of lists with the parts along several dimensions, one after the other
+        self.of_several_extents: set[str] = set()  # variables of lists with the parts along several dimensions, joined
+        self.chosen_by_mask: dict[str, tuple[str, Any]] = {}  # variable of `x[mask]`, of several dimensions -> the mask's, `x`
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists
@@ -135,6 +135,7 @@ class FrameState:
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
         self.catching: tuple[Any, ...] = (None, None)  # the call alone in a `try`, what is caught there, what is caught around
+        self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read

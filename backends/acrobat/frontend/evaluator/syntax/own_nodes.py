@@ -65,3 +65,20 @@ def own_nodes_of(definition: ast.FunctionDef) -> Iterator[ast.AST]:
     """The nodes in a function's body, but for the bodies of functions, lambdas and classes inside it."""
     for s in definition.body:
         yield from own_nodes(s)
+
+
+def operands_of(node: ast.expr) -> list[ast.expr]:
+    """What an operation, a comparison, a call or an item is computed of: operands, the receiver of a method, arguments."""
+    match node:
+        case ast.BinOp(left, _, right):
+            return [left, right]
+        case ast.UnaryOp(_, operand):
+            return [operand]
+        case ast.Compare(left, _, others):
+            return [left, *others]
+        case ast.Subscript(owner):
+            return [owner]
+        case ast.Call(function, args, keywords):
+            receiver = [function.value] if isinstance(function, ast.Attribute) else []
+            return [*receiver, *args, *(k.value for k in keywords)]
+    return []

@@ -9,7 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, LIST, DataT, ListT
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, is_function, mapped_choice, optional
+from backends.acrobat.frontend.evaluator.choices.choice import are_functions, at_index, fail, mapped_choice, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, for_types_that_take, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, SEQUENCES, mixed
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -146,7 +146,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
         if is_unknown(chosen) or is_unknown(whole):
             return unknown()
-        if isinstance(whole, TupleV) and all(map(is_function, whole.items)):
+        if isinstance(whole, TupleV) and are_functions(whole.items):
             return at_index(f, whole.items, as_index(f, chosen))
         if not is_list(whole):
             return f.problem(node, f"one of these is chosen at run time, and they differ in type: {f.places(items)}")

@@ -226,6 +226,8 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
     if isinstance(op, (ast.USub, ast.UAdd)) and is_number(a):
         a = as_int(f, a)
         return f.host("neg", [a], type_of(a)) if isinstance(op, ast.USub) else a
+    if isinstance(op, ast.Invert) and is_number(a) and type_of(a) in (INT, BOOL):
+        return f.host("sub", [Static(-1), as_int(f, a)], INT)
     return f.problem(node, f"this operator does not take {describe(type_of(a))}")
 
 

@@ -241,8 +241,8 @@ class _Statements:
 
 
 def _may_leave(s: ast.stmt) -> bool:
-    """Whether a statement may leave the body that it stands in, also by an exception that a function raises."""
-    return leaves(s) or ends(s) or any(isinstance(x, ast.Call) for x in every_node(s))
+    """Whether a statement may leave the body that it stands in, also by an exception, or one that a function raises."""
+    return leaves(s) or ends(s) or any(isinstance(x, (ast.Call, ast.Raise)) for x in every_node(s))
 
 
 def _chosen(place: ast.expr) -> ast.IfExp | None:

@@ -300,6 +300,21 @@ def an_end_that_an_exception_passes(self, instance):
     return total, ended
 
 
+def an_end_that_only_raise_passes(self, instance):
+    words, limit, _ = instance
+    total = 0
+    try:
+        for w in words:
+            try:
+                if w > limit:
+                    raise Failed(w)
+            finally:
+                total += 7
+    except Failed as e:
+        total = -total - e.position
+    return total
+
+
 def lookups_in_loops(self, instance):
     words, limit, _ = instance
     known, total, it = {1: 10, 2: 20}, 0, iter(words)
@@ -355,7 +370,7 @@ def texts(self, instance):
 LOOPS = [leaving_a_for, leaving_an_endless_loop, leaving_two_loops, through_two_calls, raised_in_a_loop_of_the_try]
 LOOPS += [raised_in_two_loops_of_the_try, called_in_a_loop_of_the_try, handlers_that_go_on, raised_again]
 LOOPS += [of_two_classes, inside_of_another_try, in_tests, with_an_end, an_end_that_an_exception_passes]
-LOOPS += [lookups_in_loops, lookups_and_own, texts]
+LOOPS += [an_end_that_only_raise_passes, lookups_in_loops, lookups_and_own, texts]
 
 
 def instances(count, seed):

@@ -45,6 +45,8 @@ class Lifted:
     """Those of its parameters that are names of the functions around it, or that functions see which it is given."""
     changes: frozenset[str] = frozenset()
     """Those of them that a function changes which it is given."""
+    escapes: Any = None
+    """The exceptions that its callers catch, which it gives as a part of its result (`functions/exceptions.py`)."""
 
 
 PYTHON = sysconfig.get_path("stdlib")

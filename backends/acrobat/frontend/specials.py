@@ -136,19 +136,8 @@ class Absent(Special):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Special):
-    """What a call gives whose exceptions are caught: whether one was raised (1, otherwise 0), the result, the exception."""
-
-    raised: Value
-    value: Value
-    error: Value
-
-    refusal: ClassVar[str] = "a function that raises an exception which is caught is called by its name"
-
-
-@dataclass(frozen=True, slots=True)
 class CaughtException(Special):
-    """An exception of a class without an `__init__` of its own, which is caught by the `try` in which it was raised."""
+    """An exception that is caught, of a class without an `__init__` of its own: the program keeps its arguments."""
 
     cls: type[Exception]
     args: TupleV

@@ -23,13 +23,13 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 class Exits:
     """How a body can end. Each function compiles what happens then and gives the value of the body. `returns` takes the
     statement that returns and the returned value; `breaks` and `continues` are None where no loop is around the body. `raises`
-    takes an exception that the `try` around the body catches."""
+    takes the statement that raises what a `try` around the body catches, and what is kept of the exception."""
 
     fall: Callable[[], Value]
     returns: Callable[[ast.AST, Value], Value]
     breaks: Callable[[], Value] | None = None
     continues: Callable[[], Value] | None = None
-    raises: Callable[[Value], Value] | None = None
+    raises: Callable[[Any, Value], Value] | None = None
 
 
 # ---- syntax

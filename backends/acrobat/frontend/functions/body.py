@@ -24,10 +24,12 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_values
 from backends.acrobat.frontend.evaluator.rewriting.result_flow import flow_of_result
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing
+from backends.acrobat.frontend.evaluator.syntax.raised import classes_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
 from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness, newness_in_loop, without_lent
+from backends.acrobat.frontend.functions.outcomes import escapes_of
 from backends.acrobat.frontend.functions.results import of_model
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.functions.trees import closed
@@ -69,6 +71,8 @@ class FunctionBody:
         f = self.f = Frame(program, file, namespace, visible(self.definition.name))
         f.definition = as_compiled(program, function, self.owner, self.attributes)
         f.key = key
+        if (escapes := escapes_of(function)) is not None:
+            f.catching = classes_of(escapes.caught)
         f.function = LIFTED[function].outer if function in LIFTED else function
         self.is_forward = key == program.names.get("forward")
         self.gives_part = program.gives_part(function)

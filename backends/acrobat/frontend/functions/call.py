@@ -18,9 +18,10 @@ from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, has_no_end, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
-from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
+from backends.acrobat.frontend.functions.factories import compiled_in_place
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
 from backends.acrobat.frontend.functions.newness import entirely_new
+from backends.acrobat.frontend.functions.outcomes import outcome_of
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -28,7 +29,6 @@ from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, t
 from backends.acrobat.frontend.remembered import cache_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
-from backends.acrobat.frontend.syntax_nodes import place_of
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
@@ -49,6 +49,8 @@ class FunctionCall(ChangingCall):
 
     def value(self, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """What the call gives; the function is compiled first where it was not yet. Raises Refused."""
+        if (outcome := outcome_of(self, args, kwargs)) is not None:
+            return outcome
         self._bind(args, kwargs)
         self.values = [self._of_any_length(name, self._of_many(v)) for name, v in zip(self.names, self.values, strict=True)]
         try:
@@ -67,25 +69,10 @@ class FunctionCall(ChangingCall):
         if part is not None:
             with self.f.in_function(self.function, self.file, dict(zip(self.names, self.values, strict=True))):
                 return self.f.expression(part)
-        node, caught, *around = self.f.catching
-        raised = self.program.raised.get(self.function, ()) if caught is not None else ()
-        if passing := [c for c in raised if issubclass(c, tuple(around)) and not issubclass(c, caught or ())]:
-            what = f"`{self.called}` raises `{passing[0].__name__}`, which is caught around a `try` for other exceptions"
-            raise Refused(what, "have one `try` around it")
-        if cache_of(self.definition) and (caught is not None and raised or self.function in self.program.gives_functions):
-            refuse_kept(self, "raises what is caught, or gives functions")
+        if cache_of(self.definition) and self.function in self.program.gives_functions:
+            refuse_kept(self, "gives functions")
         if cache_of(self.definition) and self.function in self.program.entered:
             refuse_kept(self, "calls itself, which takes long without them")
-        if any(issubclass(c, caught or ()) for c in raised):
-            if self.node is node and not self.of_library and self.function not in self.f.in_place:
-                return with_exceptions(self, caught)
-            place = (self.f.file, place_of(self.node)) if isinstance(self.node, ast.Call) else None
-            if place is not None and place not in self.program.raising:
-                self.program.raising.add(place)
-                self.program.changed = self.program.incomplete = True
-                return unknown()
-            what = f"`{self.called}` raises an exception that is caught, in a part of a statement in which that is not followed"
-            raise Refused(what, "give the result of the call a name, in a statement of its own outside of loops")
         if self.function in self.program.gives_functions:
             return compiled_in_place(self)
         self._note_giving()
@@ -109,7 +96,8 @@ class FunctionCall(ChangingCall):
             raise Refused(what, "have it end by itself, or write its loop where the values are used")
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():
-            self.program.raises(cls)
+            if not issubclass(cls, self.f.catching):
+                self.program.raises(cls)
         return self._result(key, bool(unsure))
 
     def _is_of_result(self) -> bool:

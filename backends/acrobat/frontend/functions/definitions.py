@@ -23,7 +23,8 @@ from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import taken_for_iterators
 from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
-from backends.acrobat.frontend.functions.exceptions import with_calls_apart
+from backends.acrobat.frontend.functions.exceptions import with_ways_out
+from backends.acrobat.frontend.functions.outcomes import escapes_of
 from backends.acrobat.frontend.functions.signatures import class_of
 from backends.acrobat.frontend.source import closure, source_of, span_of
 from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
@@ -37,18 +38,20 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     `attributes` has the variables' names for attributes of the owner."""
     cls = class_of(owner)
     written, file = source_of(function)
-    tried = any(isinstance(x, ast.Try) for x in every_node(written))
+    escapes = escapes_of(function)
+    tried = escapes is not None or any(isinstance(x, (ast.Try, ast.With)) for x in every_node(written))
     raising = program.raising_in(file) if tried else frozenset()
     gives_part = program.gives_part(function)
     key = (function, cls, tuple(attributes.items()), raising, gives_part)
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         walks = with_chosen_walks(plainly(written), namespace)
-        tests = with_class_tests(walks, namespace, partial(program.reads.note_global, function))
+        note = partial(program.reads.note_global, function)
+        tests = with_class_tests(walks, namespace, note)
         plain = with_displays(with_counters(tests, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if gives_part else result
-        result = with_calls_apart(result, raising)
+        result = with_ways_out(result, namespace, raising, escapes, note) if tried else result
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     for called in _taken_for_pythons(written):
         if _means_another(called, written, function.__globals__ | closure(function)):

@@ -1,189 +1,257 @@
-"""Functions whose exceptions are caught where they are called: their `raise` of such an exception becomes a `return` of it. A
-call that is found to raise one, but not alone in a `try`, is taken out of its statement.
+"""Exceptions of the model's own classes that are caught, as ordinary ways through the program.
+
+A function that raises what its caller catches has a version that gives an *outcome*, a tuple: which of the caught exceptions
+it raised, counted from 1, or 0; its result; and what is kept of each exception. In it `raise Exit(h)` is a `return`, in loops
+too. A call of it stands alone in its statement (`raising_calls`), and one branch for each exception follows.
+
+In a function that catches, `raise` inside of the `try` leads to the `except` (`RaisedHere`). Out of a loop inside of the `try`
+the exception is carried by a name:
+
+    for w in words:                   raised = None
+        if w > 2:                     for w in words:
+            raise Exit(w)                 if w > 2:
+                                              raised = Exit(w)
+                                              break
+                                      if raised is not None:
+                                          raise raised
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from copy import copy, deepcopy
+from copy import copy
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
+from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
+from backends.acrobat.frontend.evaluator.syntax.raised import CallTried, Caught, CaughtTry, Escapes, RaisedHere
+from backends.acrobat.frontend.functions.managers import as_try
+from backends.acrobat.frontend.functions.outcomes import returned
+from backends.acrobat.frontend.functions.raising_calls import alone, raises_inside, with_calls_alone, with_test_inside
+from backends.acrobat.frontend.syntax_nodes import Place, bound_names, every_node, is_variable, names_in
 from backends.acrobat.frontend.values import Static
 
-RAISED = "raised"
-"""The attribute of a `return` that stands for a `raise`."""
-
-Rewriting = Callable[[ast.stmt], "ast.AST | list[ast.stmt]"]
+HARMLESS = frozenset({"abs", "len", "repr", "round", "str", "type"})
+"""Functions of Python's of which a call does not have to be computed where nothing reads what it gives."""
 
 
-def returning(definition: ast.FunctionDef, caught: type, namespace: Mapping[str, Any], places: Set[Place]) -> ast.FunctionDef:
-    """A function with a `return` in place of each `raise` of an exception of the class `caught`, and with one of what the calls
-    at `places` raise. Raises Refused."""
-    return _rewritten(definition, _RaisesAsReturns(caught, namespace, places).visit)
+@dataclass(frozen=True)
+class Way:
+    """A way out of a body for exceptions that are `caught`: the statements that leave it, for the statement that raises and
+    what is kept of the exception. `in_loops`: it also leaves the loops in the body."""
+
+    caught: Caught
+    leave: Callable[[ast.stmt, ast.expr], list[ast.stmt]]
+    in_loops: bool
 
 
-def with_calls_apart(definition: ast.FunctionDef, places: Set[Place]) -> ast.FunctionDef:
-    """A function in which the calls at `places`, as far as they are in a `try`, stand alone in one."""
-    return _rewritten(definition, _TriesApart(places).visit) if places else definition
+@dataclass(frozen=True)
+class Handled:
+    """The exception of the `except` that is being rewritten: its name in the source, what the program keeps of it."""
+
+    name: str | None
+    kept: str
+    caught: Caught
 
 
-def _rewritten(definition: ast.FunctionDef, visit: Rewriting) -> ast.FunctionDef:
+def with_ways_out(
+    definition: ast.FunctionDef,
+    namespace: Mapping[str, Any],
+    places: Set[Place],
+    escapes: Escapes | None,
+    note: Callable[[str, Any], None],
+) -> ast.FunctionDef:
+    """A function as it is compiled, with the calls at `places` apart, which raise what is caught. `note` is told what a name
+    that matters stands for in the file."""
+    own = bound_names(definition)
+    known = {name: x for name, x in namespace.items() if name not in own}
+    ways = []
+    for i, caught in enumerate(() if escapes is None else escapes.caught, 1):
+        ways.append(Way(caught, lambda at, kept, i=i: [returned(at, escapes, i, kept)], True))  # type: ignore[misc,arg-type]
     result = copy(definition)
-    result.body = _each(map(deepcopy, definition.body), visit)
+    result.body = _WaysOut(known, places, note).body(map(copied, definition.body), ways)
     return result
 
 
-def _each(body: Iterable[ast.stmt], visit: Rewriting) -> list[ast.stmt]:
-    parts = [visit(s) for s in body]
-    return [s for part in parts for s in (part if isinstance(part, list) else [part])]  # type: ignore[misc]
-
-
-class _RaisesAsReturns(ast.NodeTransformer):
-    def __init__(self, caught: type, namespace: Mapping[str, Any], places: Set[Place]) -> None:
-        self.caught = caught
-        self.namespace = namespace
+class _WaysOut:
+    def __init__(self, known: Mapping[str, Any], places: Set[Place], note: Callable[[str, Any], None]) -> None:
+        self.known = known
         self.places = places
+        self.note = note
+        self.handled: Handled | None = None
 
-    def visit(self, node: ast.AST) -> Any:
-        result = super().visit(node)
-        return self._calls(result) if isinstance(result, ast.stmt) else result
+    def body(self, body: Iterable[ast.stmt], ways: Sequence[Way]) -> list[ast.stmt]:
+        return [new for s in body for new in self.statement(s, ways)]
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
+    def statement(self, s: ast.stmt, ways: Sequence[Way]) -> list[ast.stmt]:
+        if ways:
+            if (call := alone(s, self.places)) is not None:
+                return [self._call(s, call, ways)]
+            if isinstance(s, ast.While) and raises_inside(s.test, self.places):
+                return self.statement(with_test_inside(s), ways)
+            apart = with_calls_alone(s, self.places)
+            if apart != [s]:
+                return self.body(apart, ways)
+        match s:
+            case ast.Raise():
+                return self._raise(s, ways)
+            case ast.Try():
+                return self._try(s, ways)
+            case ast.For() | ast.While():
+                return self._loop(s, ways)
+            case ast.If():
+                s.body, s.orelse = self.body(s.body, ways), self.body(s.orelse, ways)
+            case ast.With(items=[ast.withitem(ast.Call(called)), *_]) if plain := as_try(s, self._meant(called)):
+                return self.body(plain, ways)
+            case ast.With():
+                s.body = self.body(s.body, ways)
+            case ast.Match():
+                for case in s.cases:
+                    case.body = self.body(case.body, ways)
+        return [s]
 
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        match node.exc:
-            case ast.Call(ast.Name(name)) | ast.Name(name):
-                cls = self.namespace.get(name)
-                if isinstance(cls, type) and issubclass(cls, self.caught):
-                    return _as_return(node, _exception_node(node.exc, cls))
-        return node
+    def _call(self, s: ast.stmt, call: ast.Call, ways: Sequence[Way]) -> ast.stmt:
+        """A statement that is a call, with the ways out for what it raises."""
+        handlers, caught = list[ast.ExceptHandler](), list[Caught]()
+        for way in ways:
+            if all(any(issubclass(c, other.classes) for other in caught) for c in way.caught.classes):
+                continue  # an inner `try` catches it
+            name = hidden("error", call, len(caught))
+            kept: ast.expr = ast.Name(name, ast.Load()) if way.caught.is_read else ast.Constant(0)
+            handlers.append(ast.ExceptHandler(None, name, way.leave(s, ast.copy_location(kept, s))))
+            caught.append(way.caught)
+        result = CallTried([s], handlers, [], [])
+        result.caught = tuple(caught)
+        return placed(s, result)
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        if not node.handlers:
-            return self.generic_visit(node)
-        for handler in node.handlers:  # what is raised in the `try` the function itself may catch
-            handler.body = _each(handler.body, self.visit)
-        node.orelse = _each(node.orelse, self.visit)
-        return node
+    def _loop(self, s: ast.For | ast.While, ways: Sequence[Way]) -> list[ast.stmt]:
+        """A loop, with what is behind it where an exception that was raised in it goes on from there."""
+        before, after, inner = list[ast.stmt](), list[ast.stmt](), list[Way]()
+        used = set[str]()
+        for i, way in enumerate(ways):
+            name = hidden("raised", s, i)
 
-    def _calls(self, s: ast.stmt) -> ast.AST | list[ast.stmt]:
-        """A statement with each call that may raise the exception in a `try` that returns it."""
-        found = _split_at_call(s, self.places)
-        if found is None:
-            return s
-        name = hidden("error")
-        error = ast.copy_location(ast.Name(name, ast.Load()), s)
-        handler = ast.ExceptHandler(ast.copy_location(CompiledNode(Static(self.caught)), s), name, [_as_return(s, error)])
-        tried = ast.Try([found[0]], [ast.copy_location(handler, s)], [], [])
-        return [ast.copy_location(tried, s), *_each(found[1], self._calls)]
+            def carried(at: ast.stmt, kept: ast.expr, name: str = name) -> list[ast.stmt]:
+                used.add(name)
+                return quoted(at, "name = value\nbreak", name=name, value=kept)
 
+            inner.append(way if way.in_loops else replace(way, leave=carried))
+        s.body = self.body(s.body, inner)
+        for i, way in enumerate(ways):
+            if (name := hidden("raised", s, i)) in used:
+                before += quoted(s, "name = None", name=name)
+                on = way.leave(s, ast.copy_location(ast.Name(name, ast.Load()), s))
+                after += quoted(s, "if name is not None: on", name=name, on=on)
+        return [*before, s, *after]
 
-class _TriesApart(ast.NodeTransformer):
-    def __init__(self, places: Set[Place]) -> None:
-        self.places = places
+    # ---- `raise`
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
+    def _raise(self, s: ast.Raise, ways: Sequence[Way]) -> list[ast.stmt]:
+        if self.handled is not None and (s.exc is None or is_variable(s.exc, self.handled.name or "")):
+            return self._raise_again(s, self.handled, ways)
+        cls = self._meant(s.exc.func if isinstance(s.exc, ast.Call) else s.exc)
+        way = next((w for w in ways if isinstance(cls, type) and issubclass(cls, w.caught.classes)), None)
+        if way is None:
+            return [s]
+        assert s.exc is not None
+        args = s.exc.args if isinstance(s.exc, ast.Call) else []
+        made = s.exc if isinstance(s.exc, ast.Call) else ast.copy_location(ast.Call(s.exc, [], []), s.exc)
+        whole = made if isinstance(cls.__init__, FunctionType) else ast.copy_location(ast.Tuple(args, ast.Load()), s.exc)
+        if way.caught.is_read:
+            return way.leave(s, whole)
+        unread = quoted(s, "unread = whole", unread=hidden("unread", s), whole=whole)
+        first = [] if all(map(_is_harmless, (*made.args, *(k.value for k in made.keywords)))) else unread
+        return [*first, *way.leave(s, ast.copy_location(ast.Constant(0), s))]
 
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        self.generic_visit(node)
-        return self._with_call_alone(node, node.body) if node.handlers and not node.finalbody else node
+    def _raise_again(self, s: ast.Raise, handled: Handled, ways: Sequence[Way]) -> list[ast.stmt]:
+        """`raise` of what was caught. Which of the `try`s around catches it is known from what the `except` catches."""
+        classes = handled.caught.classes
+        for way in ways:
+            if all(issubclass(c, way.caught.classes) for c in classes):
+                kept: ast.expr = ast.Name(handled.kept, ast.Load()) if way.caught.is_read else ast.Constant(0)
+                return way.leave(s, ast.copy_location(kept, s))
+            if any(issubclass(*pair) for c in classes for d in way.caught.classes for pair in ((c, d), (d, c))):
+                return [s]  # it catches some of them
+        return [placed(s, ast.Raise(ast.Call(CompiledNode(Static(classes[0])), [], []), None))]
 
-    def _with_call_alone(self, node: ast.Try, body: Sequence[ast.stmt]) -> ast.Try:
-        """A `try` with another body. Of what the handlers catch only a call that stands alone in a `try` raises anything; what
-        stands behind it is the `else` of that."""
-        for i, s in enumerate(body):
-            if (found := _split_at_call(s, self.places)) is not None:
-                rest = [*found[1], *body[i + 1 :]]
-                tried = any(isinstance(x, (ast.Call, ast.Raise)) for s in rest for x in every_node(s))
-                alone = self._like(node, [found[0]], [self._with_call_alone(node, rest)] if tried else [*rest, *node.orelse])
-                return alone if i == 0 else self._like(node, body[:i], [alone])
-        return self._like(node, body, node.orelse)
-
-    def _like(self, node: ast.Try, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> ast.Try:
-        return ast.copy_location(ast.Try([*body], deepcopy(node.handlers), [*orelse], []), node)
-
-
-def _as_return(node: ast.stmt, value: ast.expr) -> ast.stmt:
-    result = ast.copy_location(ast.Return(value), node)
-    setattr(result, RAISED, True)
-    return result
-
-
-def _split_at_call(s: ast.stmt, places: Set[Place]) -> tuple[ast.stmt, list[ast.stmt]] | None:
-    """A statement with the first call at one of `places` alone, and what is left of the statement `s` then; None where there is
-    no such call, or something else is computed before it."""
-    field = "test" if isinstance(s, ast.If) else "value"
-    whole = getattr(s, field, None)
-    if not isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.If)) or whole is None:
+    def _meant(self, written: ast.expr | None) -> Any:
+        """What a name, or a name in a module, stands for; None for other expressions."""
+        match written:
+            case ast.Name(name) | ast.Attribute(ast.Name(name)) if name in self.known:
+                self.note(name, self.known[name])
+                return self.known[name] if isinstance(written, ast.Name) else getattr(self.known[name], written.attr, None)
         return None
-    call = None if isinstance(s, ast.AugAssign) and not isinstance(s.target, ast.Name) else _first([whole], places)
-    if call is None:
-        return None
-    if call is whole and (isinstance(s, (ast.Expr, ast.Return)) or isinstance(s, ast.Assign) and len(s.targets) == 1):
-        return s, []
-    name = hidden("given", call)
-    alone = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), call)], call), s)
-    read = ast.copy_location(ast.Name(name, ast.Load()), call)
-    setattr(s, field, read if call is whole else _Replaced(call, read).visit(whole))
-    return alone, [s]
 
+    # ---- `try`
 
-class _Replaced(ast.NodeTransformer):
-    def __init__(self, node: ast.AST, other: ast.AST) -> None:
-        self.node = node
-        self.other = other
+    def _try(self, s: ast.Try, ways: Sequence[Way]) -> list[ast.stmt]:
+        if s.handlers and s.finalbody:
+            inner = ast.copy_location(ast.Try(s.body, s.handlers, s.orelse, []), s)
+            return self._try(ast.copy_location(ast.Try([inner], [], [], s.finalbody), s), ways)
+        caught = [self._caught(h, ways) for h in s.handlers]
+        of_own = bool(caught) and None not in caught
+        inside = [*ways]
+        if of_own:
+            for i, each in enumerate(caught):
+                inside.insert(i, Way(each, _raise_here(s, i), False))  # type: ignore[arg-type]
+        elif s.handlers:
+            of_python = self._of_python(s)  # where it catches the model's own, too, these are not followed
+            inside = [w for w in ways if not any(issubclass(c, of_python) for c in w.caught.classes)]
+        s.body, s.orelse = self.body(s.body, inside), self.body(s.orelse, ways)
+        around = self.handled
+        for h, each in zip(s.handlers, caught, strict=True):
+            self.handled = Handled(h.name, kept_name(h), each) if each is not None else None
+            h.body = self.body(h.body, ways)
+        self.handled = around
+        s.finalbody = self.body(s.finalbody, ways)
+        if not s.handlers and not any(leaves(x) or ends(x) for x in (*s.body, *s.orelse)):
+            return [*s.body, *s.orelse, *s.finalbody]
+        if not of_own:
+            return [s]
+        result = CaughtTry(s.body, s.handlers, s.orelse, [])
+        result.key, result.caught = (s.lineno, s.col_offset), tuple(caught)  # type: ignore[arg-type]
+        return [ast.copy_location(result, s)]
 
-    def visit(self, node: ast.AST) -> ast.AST:
-        return self.other if node is self.node else self.generic_visit(node)
+    def _of_python(self, s: ast.Try) -> tuple[type, ...]:
+        """The exceptions of Python's own that a `try` catches."""
+        parts = [x for h in s.handlers for x in (h.type.elts if isinstance(h.type, ast.Tuple) else [h.type])]
+        found = [getattr(builtins, x.id, None) if isinstance(x, ast.Name) else BaseException for x in parts]
+        return tuple(x for x in found if isinstance(x, type))
 
-
-def _first(parts: Iterable[ast.expr | None], places: Set[Place]) -> ast.Call | None:
-    """The call at one of `places` before which nothing in `parts`, which are evaluated one after the other, is evaluated but
-    names and constants."""
-    for x in parts:
-        found = None if x is None else _first(_begins_with(x), places)
-        if found is not None:
-            return found
-        if isinstance(x, ast.Call) and place_of(x) in places:
-            return x
-        if not isinstance(x, (ast.Name, ast.Constant, type(None))):
+    def _caught(self, handler: ast.ExceptHandler, ways: Sequence[Way]) -> Caught | None:
+        """What a handler catches, if that is exceptions of the model's own classes alone."""
+        written = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        classes = [self._meant(x) for x in written]
+        if not all(isinstance(c, type) and issubclass(c, Exception) and c.__module__ != "builtins" for c in classes):
             return None
-    return None
+        raised = [x for b in handler.body for x in every_node(b) if isinstance(x, ast.Raise)]
+        again = [x for x in raised if x.exc is None or handler.name and is_variable(x.exc, handler.name)]
+        unread = [y for x in raised for y in (x.cause, x.exc if x in again else None) if y is not None]
+        reads = [names_in(x, ast.Load).count(handler.name or "") for x in (handler.body, unread)]
+        return Caught(tuple(classes), reads[0] > reads[1] or bool(again) and any(w.caught.is_read for w in ways))
 
 
-def _begins_with(x: ast.expr) -> list[ast.expr | None]:
-    """The first parts of an expression that are evaluated whenever it is, in order."""
-    match x:
-        case ast.Call(function, args, keywords):
-            path = function
-            while isinstance(path, ast.Attribute):  # of a method or module
-                path = path.value
-            return [path if isinstance(path, ast.Name) else function, *args, *(k.value for k in keywords)]
-        case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]) | ast.Subscript(left, right):
-            return [left, right]
-        case ast.Tuple(items) | ast.List(items) | ast.Set(items):
-            return [*items]
-        case ast.Dict(keys, values):
-            return [part for pair in zip(keys, values, strict=True) for part in pair]
-        case ast.IfExp(inner) | ast.BoolOp(_, [inner, *_]) | ast.UnaryOp(_, inner):
-            return [inner]
-        case ast.Attribute(inner) | ast.Starred(inner) | ast.FormattedValue(inner):
-            return [inner]
-    return []
+def kept_name(handler: ast.ExceptHandler) -> str:
+    """The name for what the program keeps of the exception that a handler catches."""
+    return hidden("caught", handler)  # type: ignore[arg-type]
 
 
-def _exception_node(written: ast.expr, cls: type) -> ast.expr:
-    """The exception that `raise` makes, as the program keeps it: of a class without `__init__`, only that there is one."""
-    if isinstance(cls.__init__, FunctionType):  # type: ignore[misc]
-        return written if isinstance(written, ast.Call) else ast.copy_location(ast.Call(written, [], []), written)
-    if any(isinstance(x, (ast.Call, ast.NamedExpr)) for a in getattr(written, "args", ()) for x in every_node(a)):
-        raise Refused(f"what `{cls.__name__}` is given is not kept", "give the class an `__init__` that keeps it")
-    return ast.copy_location(ast.Constant(0), written)
+def _raise_here(tried: ast.Try, which: int) -> Callable[[ast.stmt, ast.expr], list[ast.stmt]]:
+    def leave(at: ast.stmt, kept: ast.expr) -> list[ast.stmt]:
+        result = RaisedHere(kept, None)
+        result.key, result.which = (tried.lineno, tried.col_offset), which
+        return [placed(at, result)]
+
+    return leave
+
+
+def _is_harmless(node: ast.AST) -> bool:
+    """Whether an expression does not have to be computed where nothing reads its value."""
+    calls = [x for x in every_node(node) if isinstance(x, (ast.Call, ast.NamedExpr))]
+    return all(isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in HARMLESS for x in calls)

@@ -16,17 +16,18 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax.raised import classes_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.binding import BoundCall
 from backends.acrobat.frontend.functions.definitions import as_compiled
-from backends.acrobat.frontend.functions.exceptions import RAISED, returning
+from backends.acrobat.frontend.functions.outcomes import escapes_of
 from backends.acrobat.frontend.functions.signatures import owner_of
-from backends.acrobat.frontend.kinds import held_atoms, is_array, is_never, is_unknown, type_or_none
-from backends.acrobat.frontend.source import LIFTED, closure
-from backends.acrobat.frontend.specials import FunctionTable, Narrowed, Outcome, Partial
+from backends.acrobat.frontend.kinds import held_atoms, is_array, type_or_none
+from backends.acrobat.frontend.source import LIFTED
+from backends.acrobat.frontend.specials import FunctionTable, Narrowed, Partial
 from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import UNKNOWN
-from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
 
 def holds_function(value: Value) -> bool:
@@ -50,38 +51,15 @@ def compiled_in_place(call: BoundCall) -> Value:
     return result
 
 
-def with_exceptions(call: BoundCall, caught: type) -> Value:
-    """What a call gives in which exceptions of the class `caught` are caught, as an `Outcome`. Raises Refused."""
-    f = call.f
-
-    def returns(at: ast.AST, value: Value) -> Value:
-        if hasattr(at, RAISED):
-            return TupleV((Static(1), NOTHING, value))
-        return TupleV((Static(0), _with_functions_fixed(f, value), NOTHING))
-
-    result = _body(call, returns, caught)
-    if is_unknown(result) or is_never(result):
-        return result
-    parts = f.components(result)
-    return unknown() if parts is None else Outcome(*parts)
-
-
-def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value], caught: type | None = None) -> Value:
-    """The value of a called function's body, compiled in the frame of the caller; `caught` are exceptions that it returns."""
+def _body(call: BoundCall, returns: Callable[[ast.AST, Value], Value]) -> Value:
+    """The value of a called function's body, compiled in the frame of the caller."""
     program, f = call.program, call.f
     if call.function in LIFTED and LIFTED[call.function].changes:
-        what = f"`{call.called}` is given a function that changes what it sees, and gives a function or raises what is caught"
+        what = f"`{call.called}` is given a function that changes what it sees, and gives a function"
         raise Refused(what, "keep what is changed in an object of a class, with methods that change it")
     owner = owner_of(call.values)
     attributes = {} if owner is None else program.carried.attributes_of(owner)
     definition = as_compiled(program, call.function, owner, attributes)
-    if caught is not None:
-        places = program.raising_in(call.file)
-        key = (call.function, owner, tuple(attributes.items()), caught, places)
-        if key not in program.definitions:
-            namespace = call.function.__globals__ | closure(call.function)
-            program.definitions[key] = returning(definition, caught, namespace, places)
-        definition = program.definitions[key]
     uses = {*names_in(definition)}.intersection(attributes.values())
     for x in uses:
         program.carried.touches(x, True)
@@ -117,8 +95,10 @@ def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
         if isinstance(v, Narrowed):
             env[class_key(name)] = Static(v.cls)
     outer = LIFTED[function].outer if function in LIFTED else function
-    before = f.definition, f.result, f.in_place
+    before = f.definition, f.result, f.in_place, f.catching
     f.definition, f.result, f.in_place = definition, UNKNOWN, (*f.in_place, function)
+    if (escapes := escapes_of(function)) is not None:
+        f.catching = classes_of(escapes.caught)
     changed = set[str]()
     try:
         with (
@@ -127,7 +107,7 @@ def _inside(call: BoundCall, definition: ast.FunctionDef) -> Iterator[None]:
         ):
             yield
     finally:
-        f.definition, f.result, f.in_place = before
+        f.definition, f.result, f.in_place, f.catching = before
         f.mutated |= changed.intersection(call.program.carried.types)  # other names are those of the called function
 
 

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_
 from backends.acrobat.frontend.kinds import is_array, is_plain, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, TupleV, Value
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def entirely_new(t: Any) -> Newness:
 
 def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str]) -> Newness:
     """How new the value of a returned expression is. The parameters `given_back` are the caller's already."""
-    if is_plain(value) or value == Static(None):
+    if is_plain(value) or value == Static(None) or value is NOTHING:
         return NEW
     match source:
         case ast.Tuple(elts) if isinstance(value, TupleV) and len(elts) == len(value.items):

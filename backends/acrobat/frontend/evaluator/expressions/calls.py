@@ -87,7 +87,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         node = ast.copy_location(ast.Call(ordered, node.args, node.keywords), node)
     if (one_of_several := with_several_sets_of_names(f, node, hint)) is not None:
         return one_of_several
-    callee = f.callees[node] = f.borrowed(node.func)
+    callee = f.callees[node] = f.callees[as_written] = f.borrowed(node.func)
     note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
         return special

@@ -134,7 +134,10 @@ class FrameState:
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now
-        self.catching: tuple[Any, ...] = (None, None)  # the call alone in a `try`, what is caught there, what is caught around
+        self.catching: tuple[type, ...] = ()  # the classes of the exceptions that are caught around the code compiled now
+        self.tried: ast.Call | None = None  # the call alone in its statement whose outcome tells which of these it raised
+        self.tried_for: tuple[Any, ...] = ()  # what is caught there
+        self.outcomes: set[ast.AST] = set()  # those of these calls that give an outcome
         self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does

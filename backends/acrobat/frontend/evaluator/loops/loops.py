@@ -141,7 +141,7 @@ def loop_with_return(
 ) -> Value:
     """Compile a loop with `return` inside: `returns` compiles what follows with a result, `go_on` what follows without one."""
     if f.in_place:
-        what = "a function that gives a function, or raises an exception that is caught, is left here inside of a loop"
+        what = "a function that gives a function is left here inside of a loop"
         raise Refused(what, "leave the loop by `break`, and the function behind it")
     if _left_by_return_alone(s):
 

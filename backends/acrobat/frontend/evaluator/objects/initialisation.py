@@ -238,6 +238,11 @@ class Initialisation:
                 return True
         if called is object.__init__ or called is None and name == "__init__":
             return True
+        if called is Exception.__init__:  # of what an exception's text is made of nothing is kept
+            for a in args:
+                if not _has_no_effect(a):
+                    self.f.expression(a)
+            return True
         if not isinstance(called, types.FunctionType):
             self.f.problem(s, f"`{name}` of `{self.cls.__name__}` is not called in `__init__`", "write it as a plain method")
             return False

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, plac
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
-from backends.acrobat.frontend.syntax_nodes import children
+from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 YIELDED = hidden("yielded")
 """The list of what a generator function has given so far."""
@@ -96,11 +96,11 @@ class _Statements:
                     result.cases.append(copy(case))
                     result.cases[-1].body = self.body(case.body)
                 return [result]
-            case ast.Try([*body], [], [*orelse], [*last]) if not any(leaves(x) or ends(x) for x in (*body, *orelse)):
+            case ast.Try([*body], [], [*orelse], [*last]) if not any(map(_may_leave, (*body, *orelse))):
                 return self.body([*body, *orelse, *last])
             case ast.Try():
                 result = copy(s)
-                result.body, result.orelse = self.body(s.body), self.body(s.orelse)
+                result.body, result.orelse, result.finalbody = map(self.body, (s.body, s.orelse, s.finalbody))
                 result.handlers = [copy(h) for h in s.handlers]
                 for h in result.handlers:
                     h.body = self.body(h.body)
@@ -238,6 +238,11 @@ class _Statements:
         hoist = Hoist(s)
         result = hoist.visit(copied(s))
         return [*hoist.before, result]
+
+
+def _may_leave(s: ast.stmt) -> bool:
+    """Whether a statement may leave the body that it stands in, also by an exception, or one that a function raises."""
+    return leaves(s) or ends(s) or any(isinstance(x, (ast.Call, ast.Raise)) for x in every_node(s))
 
 
 def _chosen(place: ast.expr) -> ast.IfExp | None:

@@ -51,7 +51,7 @@ def failing(f: Frame, s: ast.stmt) -> Value:
         if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
             return f.problem(s, "`raise` takes an exception that is made here", 'write `raise ValueError("...")`')
         f.program.raises(kind.value)
-        if issubclass(kind.value, tuple(c for c in f.catching[1:] if c is not None)):
+        if issubclass(kind.value, f.catching):
             return f.problem(s, "an exception that is caught is raised here in a way that is not followed", CAUGHT)
         arguments = s.exc.args if isinstance(s.exc, ast.Call) else []
         return _fail(f, kind.value.__name__, arguments)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
+from backends.acrobat.frontend.evaluator.syntax.raised import CaughtTry, RaisedHere, TryKey
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
 
@@ -87,12 +88,16 @@ def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
     return list(out)
 
 
-def leaves(node: ast.AST, in_loop: bool = False) -> bool:
+def leaves(node: ast.AST, in_loop: bool = False, inside: frozenset[TryKey] = frozenset()) -> bool:
     """Whether a statement may leave its body early: by `return`, `break`, `continue` or an error. `in_loop`: the statement is
-    in a loop inside of that body, so that only `return` leaves the body."""
+    in a loop inside of that body, so that only `return` leaves the body; `inside`: it is in these `try`s inside of it."""
     match node:
         case ast.Return():
             return True
+        case RaisedHere():
+            return node.key not in inside
+        case CaughtTry():
+            inside |= {node.key}
         case ast.Break() | ast.Continue() | ast.Raise():
             return not in_loop
         case ast.Assert(test):
@@ -100,10 +105,10 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
         case ast.If(test, body, []) if raises(body) and not tests_none(test):
             return False
         case ast.For() | ast.While():
-            return any(leaves(s, True) for s in node.body)
+            return any(leaves(s, True, inside) for s in node.body)
         case ast.FunctionDef() | ast.ClassDef() | ast.expr():
             return False
-    return any(leaves(child, in_loop) for child in children(node))
+    return any(leaves(child, in_loop, inside) for child in children(node))
 
 
 def ends(node: ast.AST) -> bool:

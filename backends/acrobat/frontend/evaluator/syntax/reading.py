@@ -13,12 +13,14 @@ from backends.acrobat.frontend.syntax_nodes import all_parameters, children, eve
 def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
     way = way_to(body, s)
-    for statements, at, loop in reversed(way):
+    if any(isinstance(around, ast.Try) and _reads_elsewhere(around, name) for *_, around in way):
+        return True
+    for statements, at, around in reversed(way):
         use = first_use(statements[at + 1 :], name)
         if use is not None:
             return use
-        if loop is not None:  # the next round may read the name
-            use = first_use([loop], name)
+        if isinstance(around, (ast.For, ast.While)):  # the next round may read the name
+            use = first_use([around], name)
             if use:
                 return True
     return False
@@ -86,16 +88,22 @@ def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
     return name in assigned(targets) and not read
 
 
+def _reads_elsewhere(tried: ast.Try, name: str) -> bool:
+    """Whether a `try` reads a name outside of its first body, which may go on there from any of its statements."""
+    return any(reads(x, name) for x in (*tried.handlers, *tried.orelse, *tried.finalbody))
+
+
 def way_to(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
-    """The bodies around the statement `s`, from outside in: (body, index in it, loop whose body it is). [] if it has none."""
+    """The bodies around the statement `s`, from outside in: (body, index in it, the loop or `try` whose body it is). [] if it
+    has none."""
     for i, one in enumerate(body):
         if one is s:
             return [(body, i, None)]
         for inner in bodies(one):
             below = way_to(inner, s)
             if below:
-                loop = one if isinstance(one, (ast.For, ast.While)) and inner is one.body else None
-                first = (below[0][0], below[0][1], loop)
+                is_round = isinstance(one, (ast.For, ast.While)) and inner is one.body
+                first = (below[0][0], below[0][1], one if is_round or isinstance(one, ast.Try) else None)
                 return [(body, i, None), first, *below[1:]]
     return []
 
@@ -109,6 +117,8 @@ def bodies(s: ast.stmt) -> list[list[ast.stmt]]:
             return [s.body]
         case ast.Match():
             return [c.body for c in s.cases]
+        case ast.Try():
+            return [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody]
     return []
 
 

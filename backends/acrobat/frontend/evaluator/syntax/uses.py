@@ -29,6 +29,8 @@ def uses(body: Sequence[ast.stmt], name: str) -> int:
                 count += _read(subject, name) + max(uses(c.body, name) for c in cases)
             case ast.With(items, inner):
                 count += sum(_read(x, name) for x in items) + uses(inner, name)
+            case ast.Try():
+                count += sum(uses(inner, name) for inner in bodies(s))
             case ast.FunctionDef() | ast.ClassDef():
                 count += SEVERAL * _read(s, name)
             case _:
@@ -132,10 +134,14 @@ def innermost(body: Sequence[ast.stmt], node: ast.AST) -> ast.stmt | None:
 def after(body: Sequence[ast.stmt], s: ast.stmt) -> list[ast.stmt]:
     """The statements of a function's body that may run after the statement `s`, in order; in a loop also those before it."""
     later: list[ast.stmt] = []
-    for around, at, loop in reversed(way_to(body, s)):
-        later += around[at + 1 :]
-        if any(isinstance(x, (ast.Return, ast.Raise)) for x in around[at:]):
+    way = way_to(body, s)
+    is_tried = any(isinstance(around, ast.Try) for *_, around in way)
+    for statements, at, around in reversed(way):
+        later += statements[at + 1 :]
+        if not is_tried and any(isinstance(x, (ast.Return, ast.Raise)) for x in statements[at:]):
             break  # what follows around this body is not reached from here
-        if isinstance(loop, (ast.For, ast.While)):
-            later += loop.body
+        if isinstance(around, (ast.For, ast.While)):
+            later += around.body
+        elif isinstance(around, ast.Try):
+            later += [x for inner in bodies(around) if inner is not statements for x in inner]
     return later

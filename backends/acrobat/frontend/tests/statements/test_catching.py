@@ -91,6 +91,17 @@ class Layers(nn.Module):
                 raise TooMany
         return 1
 
+    def each(self, words):
+        for w in words:
+            if w > 2:
+                raise TooMany
+            yield w
+
+    def no_key(self, words):
+        if len(words) > 1:
+            raise NoKey
+        return 1
+
     def remembered(self, k):
         self.h = self.h + 1
         if k > 1:
@@ -455,6 +466,44 @@ def text_of_two(self, instance):
     return text
 
 
+def in_a_lambda(self, instance):
+    words, kind = instance
+    try:
+        xs = sorted(words, key=lambda w: self.few(words, w))
+    except TooMany:
+        xs = [kind]
+    return xs
+
+
+def in_what_a_generator_gives(self, instance):
+    words, _ = instance
+    seen = []
+    try:
+        for w in self.each(words):
+            seen.append(w * 2)
+    except TooMany:
+        seen.append(-1)
+    return seen
+
+
+class NoKey(KeyError):
+    pass
+
+
+def also_of_python(self, instance):
+    words, kind = instance
+    known = {1: 2}
+    try:
+        try:
+            y = known[kind]
+            y = y + self.no_key(words)
+        except KeyError:
+            y = 5
+    except NoKey:
+        y = 6
+    return y
+
+
 def test_an_early_exit_by_an_exception():
     agrees(Layers(), WORDS)
 
@@ -464,8 +513,9 @@ def test_an_early_exit_natively(codegen, tmp_path):
 
 
 CAUGHT = [returned, with_else, in_a_loop, leaving_a_loop, raises_nothing, deeper, in_an_argument, several_statements, half_done]
-CAUGHT += [deepest, kept_by_the_exception, caught_inside, in_a_condition, returned_behind]
-OWN = [in_each_round, kept_by_its_own, of_derived_classes, until_it_breaks, inside_another_try]
+CAUGHT += [deepest, kept_by_the_exception, caught_inside, in_a_condition, returned_behind, behind_another_call, recursive]
+CAUGHT += [in_a_loop_of_the_try, through_another_try, from_a_loop, read_without_init, changing]
+OWN = [in_each_round, kept_by_its_own, of_derived_classes, until_it_breaks, inside_another_try, raised_in_a_loop_of_the_try]
 
 
 @pytest.mark.parametrize("function", [*CAUGHT, *OWN], ids=lambda f: f.__name__)
@@ -479,15 +529,10 @@ def test_what_the_try_itself_raises_natively(codegen, tmp_path):
 
 
 REFUSED = {
-    behind_another_call: "in a part of a statement in which that is not followed",
-    in_a_loop_of_the_try: "in a part of a statement in which that is not followed",
-    through_another_try: "raises `TooMany`, which is caught around a `try` for other exceptions",
-    raised_in_a_loop_of_the_try: "is raised here in a way that is not followed",
     text_of_two: "of an exception without `__init__` the text is that of one argument",
-    recursive: "in a part of a statement in which that is not followed",
-    from_a_loop: "raises an exception that is caught, is left here inside of a loop",
-    read_without_init: "`e` is an exception of the class `TooMany`, which keeps nothing",
-    changing: "`remembered` changes the attribute `h` in a branch in which it ends",
+    in_a_lambda: "in a part of a statement in which that is not followed",
+    in_what_a_generator_gives: "the generator `each` raises an exception that is caught",
+    also_of_python: "in a part of a statement in which that is not followed",
 }
 
 

@@ -3,5 +3,5 @@
 `table` has the functions that are compiled so far, `call` compiles a call of one, `body` the function itself. A call
 binds its arguments (`binding`) and gives its caller back what it changes of them (`changes`). `signatures` says which arguments
 share a function, `carried` what functions take and give beside their parameters, `newness` whether what a function gives is
-new, and `results` what the model itself gives.
+new, `limited` has functions with `yield` that have no end, and `results` what the model itself gives.
 """

@@ -16,8 +16,9 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy
+from backends.acrobat.frontend.evaluator.syntax.bodies import has_no_end
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, has_no_end, is_generator
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place, with_exceptions
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept

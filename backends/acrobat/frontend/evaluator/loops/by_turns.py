@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FunctionType
@@ -26,7 +27,7 @@ from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_rea
 from backends.acrobat.frontend.evaluator.loops.laziness import names_read
 from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator, has_simple_form
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, stored
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator, own_nodes_of
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Method, Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, place_of
@@ -62,10 +63,28 @@ def becomes_lazy(f: Frame, call: ast.AST) -> bool:
 
 
 def left_early(f: Frame, s: ast.For) -> bool:
-    """Whether a loop that is left early walks over a generator which the next attempt puts around its body."""
+    """Whether a loop that is left early, or takes some values only, walks over a generator which the next attempt puts around
+    its body. Of a loop that takes some values only that is so if it cannot be seen that there is a last value."""
+    calls = _calls_in(f, s)
     if not any(map(ends, s.body)):
-        return False
-    return any(becomes_lazy(f, x) for x in _calls_in(f, s))
+        with f.trial():
+            functions = [getattr(f.borrowed(x.func), "value", None) for x in calls]
+        if not any(x is y for x in functions for y in (zip, itertools.islice, itertools.takewhile)):
+            return False
+        calls = [x for x in calls if _has_while(f, x)]
+    return any(becomes_lazy(f, x) for x in calls)
+
+
+def _has_while(f: Frame, call: ast.Call) -> bool:
+    """Whether a call calls a generator function with a `while` loop."""
+    match generator_called(f, call):
+        case Nested(definition):
+            pass
+        case Static(function) | Method(function=function):
+            definition = source_of(function)[0]
+        case _:
+            return False
+    return any(isinstance(x, ast.While) for x in own_nodes_of(definition))
 
 
 def _calls_in(f: Frame, s: ast.For | ast.While) -> list[ast.Call]:

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import stored
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator, own_nodes, own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, replaced_in
 from backends.acrobat.frontend.source import harmless
-from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node, names_in
+from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node, is_variable, names_in
 
 MOST = 4
 """The most `yield`s of a function whose body may be put into the caller's, where each is replaced by the body of a loop."""
@@ -50,7 +50,7 @@ def has_simple_form(definition: ast.FunctionDef) -> bool:
         is_generator(definition)
         and args.vararg is None
         and args.kwarg is None
-        and all(map(harmless, definition.decorator_list))
+        and all(harmless(d) and ast.unparse(d) != "classmethod" for d in definition.decorator_list)
         and len(yields) <= MOST
         and all(x in statements for x in yields)
         and not any(isinstance(x, (ast.Yield, ast.YieldFrom)) for t in tried for x in own_nodes(t))
@@ -136,6 +136,8 @@ def _arguments(generator: Generator, call: ast.Call) -> list[tuple[str, ast.expr
     receiver = _receiver(call)
     given = [receiver, *call.args] if generator.bound and receiver is not None else [*call.args]
     named = [(k.arg, k.value) for k in call.keywords if k.arg is not None]
+    if isinstance(receiver, ast.Call) and is_variable(receiver.func, "super"):
+        return None  # the object is another one than that
     if any(isinstance(a, ast.Starred) for a in given) or len(named) < len(call.keywords) or len(given) > len(places):
         return None
     found = [*zip(places, given, strict=False), *named]

@@ -89,6 +89,12 @@ class Model(nn.Module):
             yield new, len(tokens) - len(kept)
             tokens = new
 
+    @classmethod
+    def of_class(cls, x):
+        while True:
+            x += len(cls.__name__)
+            yield x
+
     def until_sure(self, h):
         for step, state in enumerate(self.inner.states(h, scale=0.9)):
             if step > 6 or self.score(state) > 0.2:
@@ -311,6 +317,44 @@ def of_an_expression(self, xs):
     return out
 
 
+def multiples(x):
+    """It has no end, which cannot be seen."""
+    n = 0
+    while n >= 0:
+        n += 1
+        yield n * x
+
+
+def jumps(x):
+    """A `break` of a loop inside leaves it going on."""
+    while True:
+        for step in range(5):
+            if step > x:
+                break
+            x += step
+        yield x
+
+
+def checked(xs):
+    i = 0
+    while True:
+        if i >= len(xs):
+            raise ValueError("too far")
+        yield xs[i]
+        i += 1
+
+
+def without_a_visible_end(self, xs):
+    out = []
+    for y in islice(multiples(xs[0]), 4):
+        out.append(y + 1)
+    for y, x in zip(jumps(xs[0]), xs):  # noqa: B905
+        out.append(y * x)
+    for i, y in zip(range(len(xs)), checked(xs)):  # noqa: B905
+        out.append(i * y)
+    return out, list(islice(jumps(xs[0]), 3))
+
+
 def in_expressions(self, xs):
     first, other = next(doubled(xs[0])), next(halves(xs[-1]), 5)
     names = dict(zip(xs, counted_up(3)))  # noqa: B905
@@ -318,7 +362,7 @@ def in_expressions(self, xs):
     return first, other, list(islice(doubled(xs[0]), 3)), sorted(names.values()), total
 
 
-WALKED = [cut_off, zipped, ends_before_the_list, taken_while, in_expressions]
+WALKED = [cut_off, zipped, ends_before_the_list, taken_while, without_a_visible_end, in_expressions]
 
 
 @pytest.mark.parametrize("function", WALKED)
@@ -430,6 +474,19 @@ class ByTurns(nn.Module):
         return self.count
 
 
+class Derived(ByTurns):
+    def counted(self, xs):
+        for y in super().counted(xs):
+            yield y
+            if y > 14:
+                return
+
+
+def test_a_generator_of_a_base_class_is_called_with_the_object_itself():
+    with pytest.raises(CompileError, match="`counted` changes the attribute `count` while"):
+        build(with_forward(Derived(), left_early), sample=LISTS)
+
+
 def left_early(self, xs):
     self.count = 0
     total = 0
@@ -497,11 +554,18 @@ def asked_in_a_comprehension(self, xs):
     return [x + next(values) for x in xs]
 
 
+def of_a_class(self, xs):
+    for y in self.of_class(xs[0]):
+        if y > 20:
+            return y
+    return 0
+
+
 def in_two_at_once(self, xs):
     return [a + b for a, b in zip(doubled(xs[0]), doubled(xs[1]))]  # noqa: B905
 
 
-@pytest.mark.parametrize("function", [of_a_recursion, asked_in_a_comprehension, in_two_at_once])
+@pytest.mark.parametrize("function", [of_a_recursion, asked_in_a_comprehension, of_a_class, in_two_at_once])
 def test_refused(function):
     with pytest.raises(CompileError, match=r"without an end|has none"):
         build(with_forward(Model(), function), sample=[[1, 2], [3, 4, 5]])

@@ -11,7 +11,10 @@ from typing import Any, Protocol
 
 from backends.acrobat.frontend.evaluator.rewriting.counting import start_and_step
 from backends.acrobat.frontend.evaluator.rewriting.loops_inside import one_round
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
+from backends.acrobat.frontend.evaluator.syntax.uses import handed_on
+from backends.acrobat.frontend.syntax_nodes import names_in
 
 Walk = tuple[list[ast.stmt], list[ast.stmt]]
 """What is computed where an iterator is made, and the loop over it."""
@@ -69,7 +72,8 @@ def _of_zip(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
     generator computes one, the others after that."""
     args = where.args
     makes = [loops.calls_generator(a) for a in args]
-    if where.keywords or sum(makes) != 1 or any(isinstance(a, (ast.Starred, ast.Attribute)) for a in args):
+    others = [a for a, made in zip(args, makes, strict=True) if not made and not loops.makes_counter(a)]
+    if where.keywords or sum(makes) != 1 or not all(map(_is_computed_at_once, others)):
         return None
     which, at = makes.index(True), loops.fresh("at")
     items = [loops.fresh("item") for _ in args]
@@ -96,12 +100,29 @@ def _of_zip(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
         first += quoted(a, "item = xs[at]", item=items[i], xs=xs, at=at)
     first += [*quoted(where, "at = at + 1", at=at), *_taken_apart(where, items, rounds.target)]
     walk = loops.walk(args[which], rounds.begun(_name(items[which], where), first, last))
-    if walk is None:
+    if walk is None or _may_change(others, *walk):
         return None
     loop = walk[1]
     for test in reversed(tests):
         loop = quoted(where, "if not test: loop", test=copied(test), loop=loop)
     return [*early, *walk[0], *late, *quoted(where, "at = 0", at=at)], loop
+
+
+def _is_computed_at_once(node: ast.expr) -> bool:
+    """Whether an iterable has all its items where it is made, as long as nothing changes it."""
+    match node:
+        case ast.Call(ast.Name("range" | "sorted" | "list" | "tuple")):
+            return True
+        case ast.Call(ast.Attribute(attr="items" | "keys" | "values" | "tolist" | "unbind"), []):
+            return True
+    return isinstance(node, (ast.Name, ast.Subscript, ast.List, ast.Tuple, ast.ListComp))
+
+
+def _may_change(nodes: Sequence[ast.expr], before: Sequence[ast.stmt], loop: Sequence[ast.stmt]) -> bool:
+    """Whether a loop, or what is computed before it, may change what these expressions read: an iterator would show that."""
+    names = {*names_in(nodes)}
+    names |= {t for s in before if isinstance(s, ast.Assign) and names & {*names_in(s.value)} for t in names_in(s.targets)}
+    return not names.isdisjoint(assigned(loop)) or any(handed_on(loop, x) for x in names)
 
 
 def _of_islice(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:

@@ -473,6 +473,46 @@ class ByTurns(nn.Module):
     def size(self):
         return self.count
 
+    def add(self, x):
+        self.count += x
+        return self.count
+
+
+def lengthens_the_list_beside_it(self, xs):
+    todo, out = list(xs), []
+    for x, y in zip(todo, doubled(1)):  # noqa: B905
+        if y < 40:
+            todo.append(x + 1)
+        out.append(x * y)
+    return out
+
+
+def computes_items_by_turns(self, xs):
+    self.count, out = 0, []
+    for y, z in zip(map(self.add, xs), self.counted(xs)):  # noqa: B905
+        out.append(y * z)
+        if len(out) > 2:
+            break
+    return out
+
+
+def reads_before_it_asks(self, xs):
+    def steps():
+        while True:
+            self.count += 1
+            yield self.count
+
+    self.count = xs[0]
+    values = steps()
+    self.count += next(values)
+    return self.count + next(values), self.count
+
+
+@pytest.mark.parametrize("function", [lengthens_the_list_beside_it, computes_items_by_turns, reads_before_it_asks])
+def test_what_would_be_computed_too_early_is_refused(function):
+    with pytest.raises(CompileError):
+        build(with_forward(ByTurns(), function), sample=LISTS)
+
 
 class Derived(ByTurns):
     def counted(self, xs):

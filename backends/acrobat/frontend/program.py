@@ -28,9 +28,9 @@ two or three. A type that the last round still changes is an error that names it
 
 
 class AttemptAgain(Exception):
-    """An attempt has found constant objects that are referred to by numbers (`Datatypes.graphs`), or dictionaries that are
-    walked over or have lists and other values at one key, of which it did not know: values have other types for them, so that
-    the next attempt begins with what was found."""
+    """An attempt has found constant objects that are referred to by numbers (`Datatypes.graphs`), dictionaries that are walked
+    over or have lists and other values at one key, or generators whose values are computed one after the other, of which it did
+    not know: values have other types for them, so that the next attempt begins with what was found."""
 
 
 class NumbersAsTensors(CompileError):

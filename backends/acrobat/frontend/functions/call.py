@@ -15,11 +15,14 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
+from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy
+from backends.acrobat.frontend.evaluator.syntax.bodies import has_no_end
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, has_no_end, is_generator
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
+from backends.acrobat.frontend.functions.limited import without_end
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.outcomes import outcome_of
 from backends.acrobat.frontend.functions.signatures import fixed, operands
@@ -87,13 +90,15 @@ class FunctionCall(ChangingCall):
             return unknown()
         self._refuse_seen_twice()
         at_once = self.node in self.f.taken_at_once or self.node in self.f.by_turns
-        if self.changed and is_generator(self.definition) and not at_once:
+        changes = self.changed and is_generator(self.definition) and not at_once
+        if (changes or has_no_end(self.definition)) and becomes_lazy(self.f, self.node):
+            return unknown()
+        if changes:
             changed = self.f.shown(self.names[self.changed[0]])
             what = f"the generator `{visible(self.definition.name)}` changes {changed} while it is walked over"
             raise Refused(what, "write `list(...)` around the call, or build a list, and return it")
         if has_no_end(self.definition):
-            what = f"the generator `{visible(self.definition.name)}` has no end, and becomes the list of all that it gives"
-            raise Refused(what, "have it end by itself, or write its loop where the values are used")
+            return without_end(self, args, kwargs)
         key = self._compiled()
         for cls in self.program.raised.get(self.function, set()).copy():
             if not issubclass(cls, self.f.catching):

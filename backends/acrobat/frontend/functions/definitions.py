@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.rewriting.dict_calls import with_displa
 from backends.acrobat.frontend.evaluator.rewriting.growing_walks import taken_for_lists
 from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import taken_for_iterators
+from backends.acrobat.frontend.evaluator.rewriting.lazy_loops import with_lazy_loops
 from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
 from backends.acrobat.frontend.functions.exceptions import with_ways_out
@@ -42,10 +43,12 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     tried = escapes is not None or any(isinstance(x, (ast.Try, ast.With)) for x in every_node(written))
     raising = program.raising_in(file) if tried else frozenset()
     gives_part = program.gives_part(function)
-    key = (function, cls, tuple(attributes.items()), raising, gives_part)
+    generators = program.lazy_in(file)
+    key = (function, cls, tuple(attributes.items()), raising, gives_part, frozenset(generators))
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
-        walks = with_chosen_walks(plainly(written), namespace)
+        lazy = with_lazy_loops(written, function.__globals__, closure(function), generators)
+        walks = with_chosen_walks(plainly(lazy), namespace)
         note = partial(program.reads.note_global, function)
         tests = with_class_tests(walks, namespace, note)
         plain = with_displays(with_counters(tests, namespace), namespace)

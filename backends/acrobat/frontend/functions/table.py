@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.callables.callbacks import version_for
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
+from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.functions.body import FunctionBody
@@ -209,6 +210,11 @@ class Functions:
     def raising_in(self, file: str) -> frozenset[Place]:
         """The places in a file of calls that raise what is caught, which the next round takes out of their statements."""
         return frozenset(place for where, place in self.raising if where == file)
+
+    def lazy_in(self, file: str) -> dict[Place, Generator]:
+        """The generators in a file that this attempt puts around the bodies of the loops over them, by the places of the
+        calls."""
+        return {place: made for (where, place), made in self.datatypes.lazy.items() if where == file and made is not None}
 
     def wrap(self, value: Any) -> Value:
         """The value of a global or closure variable of the source."""

@@ -40,6 +40,9 @@ class JoinedClasses:
     mixtures: frozenset[frozenset[str]] = frozenset()  # words in `PYTHON_TYPES` of types that were met in one place
     walked: set[type] = field(default_factory=set)  # record classes of dictionaries that the program walks over
     endless: set[Any] = field(default_factory=set)  # functions that were called with ever more constants, without an end
+    # calls of generators whose values are computed one after the other (`by_turns`), by file and place; None where there are
+    # several generators
+    lazy: dict[Any, Any] = field(default_factory=dict)
     by_name: bool = False  # whether dictionaries with a few sets of names are told apart by these, whatever their values are
     exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
     records: Records = field(default_factory=Records)  # for dictionaries whose keys are names

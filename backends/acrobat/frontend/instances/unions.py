@@ -35,6 +35,7 @@ class Unions(WrittenTypes, ABC):
         self.records = self._joined.records
         self.walked = self._joined.walked
         self.endless = self._joined.endless
+        self.lazy = self._joined.lazy
         self.graphs = self._joined.graphs  # constant objects that are referred to by numbers
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
@@ -47,7 +48,8 @@ class Unions(WrittenTypes, ABC):
     @property
     def found_for_next_attempt(self) -> tuple[int, ...]:
         """How much has been found so far that the next attempt begins with, whether or not this one ends with problems."""
-        return self.graphs.version, len(self.walked), self.records.telling_key_count
+        several = [*self.lazy.values()].count(None)
+        return self.graphs.version, len(self.walked), self.records.telling_key_count, len(self.lazy), several
 
     def note_walked(self, cls: type) -> None:
         """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, sliced
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
+from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy
@@ -232,6 +233,10 @@ def _iter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
 def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`next` of an iterator that is made for this call, so that its further items are not used."""
     xs, *default = CallArguments("next", args, kwargs).bind("iterator", "default", default=Held("index", Static(None)))
+    if is_endless(xs):
+        xs = Held("iterator", xs.value.first(Static(1)))  # type: ignore[union-attr]
+    elif is_list(xs) and gives_iterator(f, node.args[0]):
+        xs = Held("iterator", xs)
     if not isinstance(xs, Held) or xs.kind != "iterator":
         if nothing_known(xs):
             return unknown()

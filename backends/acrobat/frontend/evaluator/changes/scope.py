@@ -50,8 +50,8 @@ from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import END, HELD, Static, Value, unknown
 
 ENDLESS = (
-    "an iterator without an end has a name here if it is `itertools.count` and its function uses it by `next(...)` alone, "
-    "where that is always computed: write an int"
+    "an iterator without an end has a name here if it is `itertools.count`, or a generator with one `yield` in a `while True`, "
+    "and its function uses it by `next(...)` alone, where that is always computed: write an int, or a loop"
 )
 
 

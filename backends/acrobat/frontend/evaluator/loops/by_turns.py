@@ -4,7 +4,8 @@
         best = max(best, proof.score)
 
 Python runs the generator and the body of the loop by turns; the program runs the whole generator first. That is the same if
-neither of the two uses what the other one changes, and the loop is not left early. A generator that passes on the values of
+neither of the two uses what the other one changes, and the loop is not left early. Otherwise the next attempt has the loop in
+the generator (`lazy_loops`), where the generator has a form that allows this. A generator that passes on the values of
 another one by `yield from` does nothing of its own in between, so it is the loop over the inner generator that has to satisfy
 this.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FunctionType
@@ -23,10 +25,73 @@ from backends.acrobat.frontend.evaluator.frame.frame_state import Turns
 from backends.acrobat.frontend.evaluator.frame.services import Heard
 from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily
 from backends.acrobat.frontend.evaluator.loops.laziness import names_read
+from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator, has_simple_form
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, stored
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator, own_nodes_of
+from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.syntax_nodes import every_node, place_of
 from backends.acrobat.frontend.values import Static, Value
+
+
+def becomes_lazy(f: Frame, call: ast.AST) -> bool:
+    """Whether a call of a generator function is found to be one whose values Python computes one after the other, so that the
+    next attempt puts the function's body around that of the loop over them (`lazy_loops`). False where that is known already,
+    and has not been possible, or cannot be."""
+    callee = generator_called(f, call) if isinstance(call, ast.Call) else None
+    if not isinstance(call, ast.Call) or callee is None:
+        return False
+    generator: Generator | None
+    match callee:
+        case Nested(definition, file):
+            generator = Generator(definition, None, False, False) if callee.env is None else None
+        case Static(function):
+            definition, file = source_of(function)
+            generator = Generator(definition, function, False, False)
+        case Method(owner, function=function):
+            definition, file = source_of(function)
+            generator = Generator(definition, function, True, getattr(owner, "python_object", None) is not None)
+    if generator is None or file != f.file or not has_simple_form(definition):
+        return False
+    place, noted = (f.file, place_of(call)), f.program.datatypes.lazy
+    before = noted.get(place, generator)
+    if place in noted and (before is None or before.is_like(generator)):
+        return False
+    noted[place] = generator if before is generator else None
+    f.program.changed = f.program.incomplete = True
+    return True
+
+
+def left_early(f: Frame, s: ast.For) -> bool:
+    """Whether a loop that is left early, or takes some values only, walks over a generator which the next attempt puts around
+    its body. Of a loop that takes some values only that is so if it cannot be seen that there is a last value."""
+    calls = _calls_in(f, s)
+    if not any(map(ends, s.body)):
+        with f.trial():
+            functions = [getattr(f.borrowed(x.func), "value", None) for x in calls]
+        if not any(x is y for x in functions for y in (zip, itertools.islice, itertools.takewhile)):
+            return False
+        calls = [x for x in calls if _has_while(f, x)]
+    return any(becomes_lazy(f, x) for x in calls)
+
+
+def _has_while(f: Frame, call: ast.Call) -> bool:
+    """Whether a call calls a generator function with a `while` loop."""
+    match generator_called(f, call):
+        case Nested(definition):
+            pass
+        case Static(function) | Method(function=function):
+            definition = source_of(function)[0]
+        case _:
+            return False
+    return any(isinstance(x, ast.While) for x in own_nodes_of(definition))
+
+
+def _calls_in(f: Frame, s: ast.For | ast.While) -> list[ast.Call]:
+    """The calls in what a loop walks over, also those that made an iterator which has a name."""
+    inside = every_node(s.iter) if isinstance(s, ast.For) else []
+    named = [f.iterators_named.get(x.id) for x in inside if isinstance(x, ast.Name)]
+    return [x for x in (*inside, *named) if isinstance(x, ast.Call)]
 
 
 def computed_at_once(f: Frame, s: ast.For, work: Callable[[], Value]) -> Value:
@@ -68,7 +133,7 @@ def checked(f: Frame, s: ast.For | ast.While) -> Iterator[None]:
     objects = f.program.carried.types.keys() - f.program.carried.attributes
     met = (turns.changed - objects) & (read | body.touched | bound) | (turns.heard.touched - objects) & (changed | bound)
     met |= {name for name, _ in turns.heard.written & (body.read | body.written) | turns.heard.read & body.written}
-    if met:
+    if met and not becomes_lazy(f, s.iter):  # type: ignore[union-attr]
         raise _both_use(f, min(met))
 
 
@@ -80,7 +145,7 @@ def fields_checked(f: Frame, s: ast.For | ast.While) -> Iterator[Callable[[], No
     with ExitStack() as stack:
         body = stack.enter_context(f.program.carried.heard())
         yield stack.close
-    if met := read & body.written:
+    if (met := read & body.written) and not any(becomes_lazy(f, x) for x in _calls_in(f, s)):
         raise _both_use(f, min(met)[0])
 
 

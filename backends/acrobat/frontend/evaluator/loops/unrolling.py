@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims, walked
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
-from backends.acrobat.frontend.evaluator.loops.by_turns import computed_at_once, generator_called
+from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy, computed_at_once, generator_called
 from backends.acrobat.frontend.evaluator.loops.laziness import changed_while_walked
 from backends.acrobat.frontend.evaluator.loops.rearranging import only_gets_entries, seen_by_nested
 from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways
@@ -47,6 +47,8 @@ def iterated(f: Frame, s: ast.For) -> Value:
             f.owned.discard(name)  # the body may not change the list: Python's loop would notice
     for call in (x for x in every_node(s.iter) if isinstance(x, ast.Call) and x not in f.taken_at_once):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
+        if fed and becomes_lazy(f, call):
+            return unknown()
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
     if met := changed_while_walked(f, s):

@@ -90,7 +90,7 @@ def _step(name: str, assignments: list[ast.Assign], definition: ast.FunctionDef)
     own = [s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id == name and len(s.targets) == 1]
     steps = {_parts(s.value)[1] for s in own}
     stores, uses = len(mentions(definition, name, ast.Store, ast.Del)), len(mentions(definition, name, ast.Load))
-    reads = sum(1 for s in _statements(definition.body) for e in _computed(s) if _counter(e) == name)
+    reads = sum(1 for s in _statements(definition.body) for e in computed(s) if _counter(e) == name)
     seen = stores == len(own) and uses == reads and not _stepped_between(name, definition)
     return steps.pop() if len(steps) == 1 and seen else 0
 
@@ -114,7 +114,7 @@ def _stepped_between(name: str, definition: ast.FunctionDef) -> bool:
                 targets = named.targets if isinstance(named, ast.Assign) else [named.target]
                 functions.update(x.id for t in targets for x in every_node(t) if isinstance(x, ast.Name))
     for s in _statements(definition.body):
-        if any(_counter(e) == name for e in _computed(s)):
+        if any(_counter(e) == name for e in computed(s)):
             around = [x for part in ast.iter_child_nodes(s) if not isinstance(part, ast.stmt) for x in ast.walk(part)]
             if any(isinstance(x, ast.Name) and x.id in functions for x in around):
                 return True
@@ -159,13 +159,13 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(case.body)
 
 
-def _computed(s: ast.AST) -> Iterator[ast.AST]:
+def computed(s: ast.AST) -> Iterator[ast.AST]:
     """The expressions that are always computed when a statement or an expression is, once each, in order."""
     if isinstance(s, (ast.While, ast.FunctionDef, ast.ClassDef, ast.Assert)):
         return
     for child in always_computed(s):
         if isinstance(child, ast.expr | ast.keyword | ast.withitem):
-            yield from _computed(child)
+            yield from computed(child)
             yield child
 
 
@@ -182,7 +182,7 @@ class _Counters(ast.NodeTransformer):
         if id(node) in self.values:
             return self.values[id(node)]
         before: list[ast.stmt] = []
-        for e in _computed(node) if isinstance(node, ast.stmt) else ():
+        for e in computed(node) if isinstance(node, ast.stmt) else ():
             name = _counter(e)
             if name in self.counters and isinstance(e, ast.expr):
                 self.inside[-1].add(name)

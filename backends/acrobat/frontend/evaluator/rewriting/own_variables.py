@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
@@ -34,7 +35,7 @@ def with_own_variables(definition: ast.FunctionDef, body: Sequence[ast.stmt]) ->
         seen = set().union(*(_seen_by(f) for f in functions if id(f) not in inside))
         if both := _targets(comprehension) & seen:
             new[comprehension] = {name: _free_name(name, taken) for name in sorted(both)}
-    return [_renamed(s, {}, new) for s in body] if new else list(body)
+    return [renamed(s, {}, new) for s in body] if new else list(body)
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -59,10 +60,10 @@ def _targets(comprehension: Comprehension) -> set[str]:
     return {*names_in([g.target for g in comprehension.generators], ast.Store)}
 
 
-def _renamed(node: Any, names: Mapping[str, str], new: Mapping[ast.AST, Mapping[str, str]]) -> Any:
+def renamed(node: Any, names: Mapping[str, str], new: Mapping[ast.AST, Mapping[str, str]] = MappingProxyType({})) -> Any:
     """A node with other names for variables: those of `names`, and in each comprehension its own ones, which `new` has."""
     if isinstance(node, list):
-        return [_renamed(x, names, new) for x in node]
+        return [renamed(x, names, new) for x in node]
     if not isinstance(node, ast.AST) or isinstance(node, ast.expr_context):
         return node
     result: Any = copy(node)
@@ -70,6 +71,8 @@ def _renamed(node: Any, names: Mapping[str, str], new: Mapping[ast.AST, Mapping[
     match node:
         case ast.Name(name) if name in names:
             result.id = names[name]
+        case ast.MatchAs(name=str(name)) if name in names:
+            result.name = names[name]
         case ast.Lambda():
             own = {a.arg for a in _parameters(node)}
             inner = {x: y for x, y in names.items() if x not in own}
@@ -77,8 +80,8 @@ def _renamed(node: Any, names: Mapping[str, str], new: Mapping[ast.AST, Mapping[
             own = _targets(node)
             inner = {x: y for x, y in names.items() if x not in own} | dict(new.get(node, {}))
     for field, value in ast.iter_fields(node):
-        if field != "id":
-            setattr(result, field, _renamed(value, names if isinstance(value, ast.arguments) else inner, new))
+        if field not in ("id", "name"):
+            setattr(result, field, renamed(value, names if isinstance(value, ast.arguments) else inner, new))
     if isinstance(node, Comprehension):  # the first list is computed before there is such a variable
-        result.generators[0].iter = _renamed(node.generators[0].iter, names, new)
+        result.generators[0].iter = renamed(node.generators[0].iter, names, new)
     return result

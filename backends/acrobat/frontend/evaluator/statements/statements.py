@@ -271,6 +271,7 @@ def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For |
     if s.orelse:
         f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
     if isinstance(s, ast.For):
+        by_turns.left_early(f, s)
         s = one_by_one(f, s)
     if isinstance(s, ast.For):
         return guarded(f, s) or (unrolling.iterated(f, s), s)

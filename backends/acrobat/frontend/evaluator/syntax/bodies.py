@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 
 from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator, own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.raised import CaughtTry, RaisedHere, TryKey
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 
@@ -121,6 +123,22 @@ def ends(node: ast.AST) -> bool:
         case ast.expr():
             return False
     return any(ends(child) for child in children(node))
+
+
+@lru_cache(4096)  # asked for at each call
+def has_no_end(definition: ast.FunctionDef) -> bool:
+    """Whether a generator function goes on for as long as it is asked for values: it has a loop without an end that nothing but
+    an error leaves."""
+    return is_generator(definition) and any(_is_endless(s) for s in own_nodes_of(definition))
+
+
+def _is_endless(s: ast.AST) -> bool:
+    match s:
+        case ast.While(ast.Constant(test)) if test:
+            return not any(map(ends, s.body))
+        case ast.For(_, ast.Call(ast.Name("count") | ast.Attribute(ast.Name("itertools"), "count"))):
+            return not any(map(ends, s.body))
+    return False
 
 
 def returns(node: ast.AST) -> bool:

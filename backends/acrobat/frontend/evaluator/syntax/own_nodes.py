@@ -17,22 +17,6 @@ def is_generator(definition: ast.FunctionDef) -> bool:
 
 
 @lru_cache(4096)  # asked for at each call
-def has_no_end(definition: ast.FunctionDef) -> bool:
-    """Whether a generator function goes on for as long as it is asked for values: it has a loop without an end that nothing
-    leaves."""
-    return is_generator(definition) and any(map(_is_endless, own_nodes_of(definition)))
-
-
-def _is_endless(s: ast.AST) -> bool:
-    match s:
-        case ast.While(ast.Constant(test)) if test:
-            return not any(isinstance(x, (ast.Break, ast.Return, ast.Raise)) for x in own_nodes(s))
-        case ast.For(_, ast.Call(ast.Name("count") | ast.Attribute(ast.Name("itertools"), "count"))):
-            return not any(isinstance(x, (ast.Break, ast.Return, ast.Raise)) for x in own_nodes(s))
-    return False
-
-
-@lru_cache(4096)  # asked for at each call
 def gives_nothing(definition: ast.FunctionDef) -> bool:
     """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
     returned = [x.value for x in own_nodes_of(definition) if isinstance(x, ast.Return)]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import count, islice
-
 import pytest
 from torch import nn
 
-from backends.acrobat.errors import CompileError
-from backends.acrobat.frontend import build
 from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 
@@ -68,32 +64,3 @@ GRAPHS = [
 )
 def test_an_early_return_gives_what_was_yielded(function, sample) -> None:
     agrees(with_forward(nn.Module(), function), sample)
-
-
-def doubled(x):
-    while True:
-        x = 2 * x
-        yield x
-
-
-def numbered(x):
-    for i in count():
-        yield x + i
-
-
-def left_early(self, x):
-    for y in doubled(x):
-        if y > 100:
-            break
-    return y
-
-
-def cut_off(self, x):
-    return list(islice(numbered(x), 3))
-
-
-@pytest.mark.parametrize(("function", "name"), [(left_early, "doubled"), (cut_off, "numbered")])
-def test_a_generator_without_an_end_is_refused(function, name) -> None:
-    """Its loop would never end, whatever the caller takes of it."""
-    with pytest.raises(CompileError, match=f"the generator `{name}` has no end"):
-        build(with_forward(nn.Module(), function), sample=[1, 2, 3])

@@ -225,8 +225,21 @@ class ByTurns(Base):
 
 @pytest.mark.parametrize("model", [Reads, ReadsByAFunction, Changes, ChangesWhatItReads, ReadsAnObject, ByTurns])
 def test_both_use_the_same(model: Any) -> None:
+    agrees(model(), LISTS)
+
+
+class ReadsInARecursion(InRecursion):
+    def forward(self, xs):
+        self.count = 0
+        out = []
+        for y in self.levels(xs[0], min(len(xs), 3)):
+            out.append(y + self.count)
+        return out
+
+
+def test_both_use_the_same_in_a_recursion() -> None:
     with pytest.raises(CompileError, match="run by turns, and both use"):
-        build(model().eval(), sample=LISTS)
+        build(ReadsInARecursion().eval(), sample=LISTS)
 
 
 class LeftEarly(Base):
@@ -240,6 +253,16 @@ class LeftEarly(Base):
         return total, self.count
 
 
+class LeavesARecursion(InRecursion):
+    def forward(self, xs):
+        self.count = 0
+        for y in self.levels(xs[0], min(len(xs), 3)):
+            if y > 4:
+                break
+        return self.count
+
+
 def test_a_loop_that_is_left_early() -> None:
-    with pytest.raises(CompileError, match="the generator `counted` changes the attribute `count` while it is walked over"):
-        build(LeftEarly().eval(), sample=LISTS)
+    agrees(LeftEarly(), LISTS)
+    with pytest.raises(CompileError, match="the generator `levels` changes the attribute `count` while it is walked over"):
+        build(LeavesARecursion().eval(), sample=LISTS)

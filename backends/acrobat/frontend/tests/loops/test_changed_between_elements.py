@@ -178,10 +178,12 @@ def as_an_argument(self, xs):
     return self.add_to(last, self.values(nodes))
 
 
+@pytest.mark.parametrize("function", [in_a_function, until_a_break, until_a_return])
+def test_changed_between_the_values_of_a_function(function):
+    agrees(with_forward(Model(), function), LISTS)
+
+
 REFUSED = [
-    in_a_function,
-    until_a_break,
-    until_a_return,
     in_an_expression,
     by_map,
     under_a_name,

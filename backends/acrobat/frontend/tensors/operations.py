@@ -13,6 +13,8 @@ from backends.acrobat import library
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.mixed import is_tensor_or_text
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -129,7 +131,10 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 def sure(f: Frame, value: Value) -> Value:
-    """An optional tensor as a tensor, which must not be None at run time (an error of the instance); others unchanged."""
+    """An optional tensor, or one beside strings and objects, as a tensor, which it must be at run time (else an error of the
+    instance); others unchanged."""
+    if is_tensor_or_text(f.mixed(f.without_none(type_or_none(value)))):
+        return opened(f, ast.Pass(), value, types=("tensor",))
     inner = optional(f, value)
     if not isinstance(inner, (TensorT, ListT)) or isinstance(inner, ListT) and inner.rows is None:
         return value

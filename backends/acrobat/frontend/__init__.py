@@ -31,6 +31,8 @@ MEANS: Sequence[dict[str, Any]] = (
     {"shapes": True},
 )
 """What a further attempt may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""
+CHEAP = {"by_name", "references"}
+"""Those that are tried before classes are divided."""
 ATTEMPTS = 100
 """The most attempts of which each begins with what the one before has met. Models take a few."""
 DIVISIONS = 6
@@ -68,24 +70,30 @@ def build_with_reads(
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it. Where an attempt ends with problems, another one begins with what it has met; then
-    with classes that are divided into versions, and at last with values that keep their types exactly, at a cost. Where that
-    does not help either, the problems are those from before. Raises CompileError."""
+    """The program and what has built it. Where an attempt ends with problems, another one begins with what it has met. Before
+    that has a cost for the program, classes are divided into versions; where that does not help they are not. At last values
+    keep their types exactly, at a higher cost. Where that does not help either, the problems are those from before. Raises
+    CompileError."""
     division, met, endless = Division(), set[frozenset[str]](), set[Any]()
+    divided = JoinedClasses(division=division, endless=endless)
     try:
-        return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
+        return _built_with(module, hint, sample, divided, met, divides=True)
     except TooMuchWork:
         raise
     except CompileError as error:
         problems = error
-    for _ in range(DIVISIONS):
-        if not division.joins and not division.divide(problems.problems):
-            break
+    begun = division.is_begun
+    if (built := _built_divided(module, hint, sample, divided, met, problems, begun)) is not None:
+        return built
+    if begun:
         try:
-            return _built_with(module, hint, sample, JoinedClasses(division=division, endless=endless), met)
-        except CompileError:
-            if not division.joins:
-                break
+            return _built_with(module, hint, sample, JoinedClasses(endless=endless), met)
+        except TooMuchWork:
+            raise
+        except CompileError as error:
+            problems = error
+        if (built := _built_divided(module, hint, sample, divided, met, problems)) is not None:
+            return built
     exact = JoinedClasses(exact=True, endless=endless)
     if exact.with_mixtures(met).mixtures <= JoinedClasses().with_mixtures(met).mixtures:
         raise problems from None
@@ -97,6 +105,30 @@ def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[
         raise (problems if isinstance(problems, NumbersAsTensors) or _lines(problems) & _lines(error) else error) from None
 
 
+def _built_divided(
+    module: nn.Module,
+    hint: Any,
+    sample: Sequence[Any] | None,
+    joined: JoinedClasses,
+    met: set[frozenset[str]],
+    problems: CompileError,
+    begun: bool = False,
+) -> tuple[ProgramBuilder, Program] | None:
+    """The program and what has built it, with the classes divided that `problems` concern, or that are already where it has
+    `begun`; None where that does not help."""
+    division = joined.division
+    for _ in range(DIVISIONS):
+        if not begun and not division.joins and not division.divide(problems.problems):
+            return None
+        begun = False
+        try:
+            return _built_with(module, hint, sample, joined, met)
+        except CompileError:
+            if not division.joins:
+                return None
+    return None
+
+
 def _built_with(
     module: nn.Module,
     hint: Any,
@@ -104,14 +136,15 @@ def _built_with(
     joined: JoinedClasses,
     met: set[frozenset[str]],
     observed: bool = False,
+    divides: bool = False,
 ) -> tuple[ProgramBuilder, Program]:
     """The program and what has built it, which begins with what `joined` says. `observed`: whether the type of an instance is
     that of the sample whatever `forward` says, as it is in a further attempt where instances of the sample are not of that
     type. Where an attempt ends with problems, another one begins with what it has met: classes that stand in one place are a
     union, types of recursions are known as far as the source tells them. Where a result may have a tensor for a number, the
     next attempt keeps the two apart. All types of Python's that it has met in one place are added to `met`. Raises
-    CompileError, also where versions of one class stand in one place, which is noted in the division of
-    `joined`."""
+    CompileError, also where versions of one class stand in one place, which is noted in the division of `joined`; and with
+    `divides` set also where the next attempt would have a cost, and there are classes to be divided before."""
     closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
@@ -142,15 +175,22 @@ def _built_with(
             raise
         except CompileError as error:
             met.update((*builder.datatypes.met.mixtures, *builder.datatypes.met.shapes.joined()))
-            if joined.division.join(builder.datatypes.met.classes()):
+            if joined.division.join(builder.datatypes.met.classes(in_displays=False)):
                 raise
             more = builder.datatypes.met.joined(trees=not builder.closing)
             if not builder.closing:
                 for means in MEANS:
-                    more = builder.datatypes.met.joined(trees=False, **means) if more is joined else more
+                    if more is not joined:
+                        break
+                    more = builder.datatypes.met.joined(trees=False, **means)
+                    costs = more is not joined and not CHEAP.issuperset(means)
+                    if divides and costs and joined.division.divide(error.problems):
+                        raise
             if more.shared and unshared is None:
                 unshared = error
             if more is joined and not builder.closing:
+                if joined.division.join(builder.datatypes.met.classes()):
+                    raise
                 if unshared is not None:
                     raise unshared from None
                 if before is not None and _lines(before) & _lines(error):

@@ -40,6 +40,11 @@ class Division:
         self._results: dict[type, type] = {}  # class -> its version for objects of the result
         self._versions: dict[tuple[type, Key], type] = {}
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether there are classes that are divided."""
+        return bool(self._classes)
+
     def version(self, cls: type, key: Key) -> type:
         """The version of a class for the objects with that key; a class that is not divided as it is."""
         self.made.setdefault(cls, set()).add(key)
@@ -74,6 +79,11 @@ class Division:
                 self._versions = {key: whole if version is part else version for key, version in self._versions.items()}
         self.joins = self._versions != before
         return self.joins
+
+
+def are_versions(some: Collection[type], others: Collection[type]) -> bool:
+    """Whether there are different versions of one class in two unions."""
+    return any(a is not b and original(a) is original(b) for a in some for b in others)
 
 
 def is_plain(cls: type) -> bool:

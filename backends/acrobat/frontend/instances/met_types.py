@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from backends.acrobat.core.types import DataT, without_shape
+from backends.acrobat.frontend.instances.divided import are_versions
 from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
 from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.list_sites import ListSites
@@ -29,6 +30,8 @@ class MetTypes:
         self.shapes = FixedShapes()
         self.lists = ListSites(joined.shared)
         self._met_unions: list[tuple[str, str]] = []  # unions of which values were met in one place in this round of compiling
+        self._in_displays: list[tuple[str, str]] = []  # likewise those met only in a list that is written out
+        self._written_out = False
         self._trees: list[Pair] = []  # likewise numbers or strings, and tuples or lists of such
         self._wrong: set[Guess] = set()  # likewise those of which more was found than what this attempt began with
         self._with_none: list[Pair] = []  # likewise those in which trees may be None
@@ -40,6 +43,7 @@ class MetTypes:
     def start_round(self) -> None:
         """Forget what the last round of compiling has met."""
         self._met_unions.clear()
+        self._in_displays.clear()
         self._trees.clear()
         self._wrong.clear()
         self._with_none.clear()
@@ -49,7 +53,7 @@ class MetTypes:
         """Note that values of these types were met in one place."""
         self._unions.note_constants_apart([t.name for t in types if isinstance(t, DataT)])
         names = list(dict.fromkeys(t.name for t in types if isinstance(t, DataT) and self._unions.is_only_made(t.name)))
-        self._met_unions += pairwise(names)
+        (self._in_displays if self._written_out else self._met_unions).extend(pairwise(names))
         if (pair := leaf_and_node(types)) is not None:
             self._note_tree(*pair)
         words = without_shape(self._unions.by_word(types))
@@ -83,6 +87,15 @@ class MetTypes:
             self._asks = asks
             del self.mixtures[before:]
 
+    @contextmanager
+    def in_display(self) -> Iterator[None]:
+        """While it is asked for the type of the elements of a list that is written out, which may have one each."""
+        before, self._written_out = self._written_out, True
+        try:
+            yield
+        finally:
+            self._written_out = before
+
     def note_changed_elsewhere(self, union: str) -> None:
         """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
         of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next attempt
@@ -91,9 +104,11 @@ class MetTypes:
         if self._unions.is_only_made(union) and all(map(_may_be_referenced, classes)):
             self._changed_elsewhere |= {*classes}
 
-    def classes(self) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
-        """The unions of which values were met in one place in the last round, in pairs."""
-        return [(self._unions.cases[one], self._unions.cases[other]) for one, other in self._met_unions]
+    def classes(self, in_displays: bool = True) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
+        """The unions of which values were met in one place in the last round, in pairs; those that were met only in lists that
+        are written out are left out if `in_displays` is not set."""
+        pairs = self._met_unions + (self._in_displays if in_displays else [])
+        return [(self._unions.cases[one], self._unions.cases[other]) for one, other in pairs]
 
     def joined(
         self,
@@ -109,7 +124,8 @@ class MetTypes:
         given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
         numbers, with `shared` the lists that are, with `shapes` shapes that would be joined to one whose extents vary, where
         types are kept exactly. The same object if there were none."""
-        unions = self._joined.joined(self.classes(), self._unions.made)
+        pairs = [pair for pair in self.classes() if not are_versions(*pair)]
+        unions = self._joined.joined(pairs, self._unions.made)
         if by_name and self.given_by_name and not unions.by_name:
             unions = replace(unions, by_name=True)
         unions = unions.with_mixtures([*self.mixtures, *self.shapes.broadcast]) if mixtures else unions

@@ -13,6 +13,8 @@ from backends.acrobat import library
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import fail, open_optional, optional
+from backends.acrobat.frontend.evaluator.choices.mixed import is_tensor_or_text
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -131,8 +133,10 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 def sure(f: Frame, value: Value) -> Value:
-    """An optional tensor, or optional list of tensors, as one that must not be None at run time (an error of the instance), and
-    so for the items of a list of optional tensors; other values unchanged."""
+    """An optional tensor or list of tensors, or a tensor beside strings and objects, as one that it must be at run time (else an
+    error of the instance), and so for the items of a list of optional tensors; other values unchanged."""
+    if is_tensor_or_text(f.mixed(f.without_none(type_or_none(value)))):
+        return opened(f, ast.Pass(), value, types=("tensor",))
     inner = optional(f, value)
     if isinstance(inner, (TensorT, ListT)):
         assert isinstance(value, Dyn)

@@ -11,7 +11,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, FLOAT, INT, SET, DataT, ListT, ScalarT, TensorT, is_tensor_word
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.choices.choice import fail
-from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed
+from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, mixed, of_tensors
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
 from backends.acrobat.frontend.evaluator.choices.returned import number_or_tensor
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, in_any_order
@@ -57,6 +57,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
         start = f.expression(k.value)
     start = None if start is None else as_int(f, start) if name == "sum" else start
     xs = opened_inside(f, node, xs)
+    if "object" not in f.mixed(getattr(type_or_none(xs), "item", None)):  # which may have an `__add__`
+        xs = of_tensors(f, xs)
 
     def add(a: Value, b: Value) -> Value:
         return binary(f, node, ast.Add(), a, b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -139,9 +141,14 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
     if not isinstance(t, ListT):
         f.problem(s, f"`append` is for lists, not {describe(t)}")
         return
+    written_out = f.display(xs) if is_hidden(root_of(owner) or "") else None  # a comprehension over what is written out
     try:
-        joined = grown(f, xs, type_of(item))
+        with f.program.datatypes.met.in_display() if written_out else nullcontext():
+            joined = grown(f, xs, type_of(item))
     except Mismatch:
+        if written_out:
+            give(f, name, ListedV((*written_out, item)))
+            return
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         f.problem(s, what, "a list has elements of one type")
         return

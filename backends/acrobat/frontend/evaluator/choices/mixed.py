@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import fail, one_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.instances.added_unions import TYPES
-from backends.acrobat.frontend.kinds import is_array, is_unknown, type_of, type_or_none, untupled
+from backends.acrobat.frontend.kinds import is_array, is_list, is_unknown, type_of, type_or_none, untupled
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, is_varying_tuple, word_of_type
 from backends.acrobat.frontend.values import Dyn, Value, guess, held_in
 from backends.acrobat.ir import nodes as n
@@ -81,6 +82,21 @@ def of_type(f: Frame, node: ast.AST, value: Value, *words: str) -> Value:
         return _as_list(f, inner) if either else inner
 
     return by_type(f, node, value, arm)
+
+
+def is_tensor_or_text(types: Collection[str]) -> bool:
+    """Whether values of several types, by their words, are tensors beside strings and objects only."""
+    return "tensor" in types and {"tensor", "str", "object"}.issuperset(types)
+
+
+def of_tensors(f: Frame, value: Value) -> Value:
+    """A list of tensors beside strings and objects as one of tensors, which a function of PyTorch's needs; other values are
+    unchanged. An element that is none is an error of the instance."""
+    t = type_or_none(value)
+    types = f.mixed(t.item) if is_list(value) else {}
+    if not is_tensor_or_text(types):
+        return value
+    return f.coerce(value, replace(t, item=types["tensor"]))
 
 
 def _as_list(f: Frame, value: Value) -> Value:

@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.choices.each_type import (
     take_several_types,
     with_one_type,
 )
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, NUMBERS, mixed, of_type
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, NUMBERS, mixed, of_tensors, of_type
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
@@ -69,6 +69,7 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
         whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
         args = [f.staged(a) if isinstance(a, OneOf) and a.constants else a for a in args]
+        args = [of_tensors(f, a) for a in args] if any(rule(callee) for rule in NEED_VALUES) else args
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")

@@ -59,7 +59,7 @@ class CoveringFrame(FrameState):
             return self.program.datatypes.unassigned(self.common(inner, numbers)) if inner else UNASSIGNED
         if len(some) < len(types) or optional is not None:
             self.beside_none = True
-            return self.program.datatypes.optional(self.common([self.without_none(t) for t in some]))
+            return self.program.datatypes.optional(self.common([self.without_none(t) for t in some], numbers))
         if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
             return mixed
         there = [t for t in some if not isinstance(t, UnknownT)]

@@ -39,7 +39,8 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         return empty_list(f)
     items = list(map(f.as_number, items))
     try:
-        t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
+        with f.program.datatypes.met.in_display():
+            t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
     except Mismatch:
         staged = None if all(isinstance(v, Static) for v in items) else _staged(f, items)
         if staged is not None:
@@ -66,7 +67,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
 
 def _staged(f: Frame, items: list[Value]) -> list[Value] | None:
     """The items with constant lists as lists of the program; None where they have no common type then either."""
-    with f.trial():
+    with f.trial(), f.program.datatypes.met.in_display():
         try:
             f.common([type_of(f.staged(v)) for v in items])
         except Mismatch:

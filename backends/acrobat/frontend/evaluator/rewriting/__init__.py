@@ -1,9 +1,9 @@
 """What becomes of a function's syntax tree before it is compiled, and what the rewritten function tells without being compiled.
 
 `desugar.py` first: `plainly` gives a function in the form that is compiled. It uses `named_expressions.py`, `aliases.py`,
-`growing_walks.py`, `iterators_or_none.py`, `limits.py` and `own_variables.py`. `class_tests.py`, `counting.py`,
-`chosen_walks.py`, `dict_calls.py` and `indexed.py` each rewrite one form more, for the compiler of a function, of a test or of
-a display; `numbers_given.py`, with `named_sums.py` and `returns_apart.py`, is for the model's own `forward` and for functions
-that give parts of its result; `result_flow.py` says what a result is made of. `meanings.py` says which functions a call may
-mean, and `outputs.py` which parameters a function changes.
+`growing_walks.py`, `iterators_or_none.py`, `limits.py`, `named_attributes.py` and `own_variables.py`. `class_tests.py`,
+`counting.py`, `chosen_walks.py`, `dict_calls.py` and `indexed.py` each rewrite one form more, for the compiler of a function,
+of a test or of a display; `numbers_given.py`, with `named_sums.py` and `returns_apart.py`, is for the model's own `forward`
+and for functions that give parts of its result; `result_flow.py` says what a result is made of. `meanings.py` says which
+functions a call may mean, and `outputs.py` which parameters a function changes.
 """

@@ -176,6 +176,7 @@ class DiagnosedFunctions(Functions):
             return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")
         places = self.datatypes.seen.get(cls, {})
         if name in places and places[name].representative().kinds == {"none"}:
+            self.datatypes.note_unlike(cls)
             what = f"`{cls.__name__}.{name}` is None in all instances of the sample"
             return Problem(
                 span, what, "objects of the instance are not changed: return what is computed, or keep it in a dictionary"

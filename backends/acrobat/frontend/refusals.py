@@ -36,7 +36,10 @@ BY_NAME: dict[str, tuple[str, str]] = {
     "open": ("reads or writes a file", "read it in `__init__`, into an attribute of the model"),
     "eval": ("runs text as a program", "write what it computes"),
     "exec": ("runs text as a program", "write what it does"),
-    "setattr": ("assigns to an attribute by its name", "write `x.name = value`"),
+    "setattr": (
+        "assigns to an attribute by a name that is not written out in the function",
+        "write `x.name = value`, or an `if` over the names",
+    ),
     "vmap": (
         "maps a function over a dimension",
         "write a comprehension over the parts: they join one batch",

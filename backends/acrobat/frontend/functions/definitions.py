@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.rewriting.indexed import by_place
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import taken_for_iterators
 from backends.acrobat.frontend.evaluator.rewriting.lazy_loops import with_lazy_loops
 from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
+from backends.acrobat.frontend.evaluator.rewriting.named_attributes import taken_for_setattr
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
 from backends.acrobat.frontend.functions.exceptions import with_ways_out
 from backends.acrobat.frontend.functions.outcomes import escapes_of
@@ -63,10 +64,15 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     return program.definitions[key]
 
 
+PYTHONS = (None, deque, iter, next, list, sorted, enumerate, setattr)
+"""What the rewriting takes names in calls for; None is what is not known."""
+
+
 @lru_cache(4096)  # asked for each time that the function is compiled
 def _taken_for_pythons(definition: ast.FunctionDef) -> tuple[ast.expr, ...]:
     """What a function calls of which the form alone says that it is one of Python's own functions."""
-    return (*taken_for_deques(definition), *taken_for_iterators(definition), *taken_for_lists(definition))
+    finding = (taken_for_deques, taken_for_iterators, taken_for_lists, taken_for_setattr)
+    return tuple(called for find in finding for called in find(definition))
 
 
 def _means_another(called: ast.expr, definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> bool:
@@ -78,4 +84,4 @@ def _means_another(called: ast.expr, definition: ast.FunctionDef, namespace: Map
             value = getattr(namespace.get(name), attribute, None)
         case _:
             return False
-    return name in bound_names(definition) or not any(value is x for x in (None, deque, iter, next, list, sorted, enumerate))
+    return name in bound_names(definition) or not any(value is x for x in PYTHONS)

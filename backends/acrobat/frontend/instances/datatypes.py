@@ -40,6 +40,7 @@ class Datatypes(Unions):
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.numbered: set[type] = set()  # dataclasses read by their annotations whose objects are told apart by identity
         self.circular: set[type] = set()  # classes of the sample's objects that refer to each other in circles
+        self._identities: dict[str, int] = {}  # union of numbered objects -> its place among those that `id` was asked for
         self.late: dict[type, list[str]] = {}  # those that objects may not have yet when `__init__` ends: None until then
         self.late_nones: set[tuple[type, str]] = set()  # those of them that None is assigned to, too
         self._enter_joined()
@@ -147,6 +148,13 @@ class Datatypes(Unions):
         if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
         self._number(cls)
+
+    def first_identity(self, union: str) -> int:
+        """Where the numbers begin that `id` gives for objects of a union: at 0 for those of the instance, and for each other
+        union so far away that no two objects have one number."""
+        if not self.is_referenced(union) and not self.is_constant(union):
+            return 0
+        return self._identities.setdefault(union, len(self._identities) + 1) << 40
 
     def tell_apart(self, classes: Set[type]) -> bool:
         """Have the objects of these classes of the sample, which refer to each other in circles, be read once each. False if

@@ -2,9 +2,11 @@
 
     words, numbers = Stack(), Stack()           # a stack of tensors, a stack of ints
     reader, writer = Memory(self.small), Memory(self.large)
+    target = Node(START)                        # where nodes of another tree are the instance
 
 An attribute has one type in all objects of a class. Where an attempt ends with problems in a class whose objects are made in
-several places, or with several modules or sizes, the next one has a version of the class for each of these. Versions that are
+several places, or with several modules or sizes, or that the instance has too, the next one has a version of the class for each
+of these. Versions that are
 met in one place become one version again. A version is a subclass with nothing of its own: methods are found, and classes asked
 for, as they are of the class.
 """
@@ -23,6 +25,8 @@ _ORIGINALS: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
 
 Key = tuple[Span, Hashable]
 """Where an object is made, and the constants that it is made with."""
+OF_INSTANCE: Key = (Span("", 0), None)
+"""The key of the objects of the instance."""
 
 
 def original(cls: type) -> type:
@@ -35,6 +39,7 @@ class Division:
 
     def __init__(self) -> None:
         self.made: dict[type, set[Key]] = {}  # ordinary class that the model makes -> the keys of the objects
+        self.unlike: set[type] = set()  # those of the instance in which an attribute is None that the model gives values
         self.joins = False  # whether the last `join` has made one version of several
         self._classes: set[type] = set()
         self._results: dict[type, type] = {}  # class -> its version for objects of the result
@@ -45,12 +50,17 @@ class Division:
         """Whether there are classes that are divided."""
         return bool(self._classes)
 
-    def version(self, cls: type, key: Key) -> type:
-        """The version of a class for the objects with that key; a class that is not divided as it is."""
-        self.made.setdefault(cls, set()).add(key)
+    def version(self, cls: type, key: Key, of_instance: bool = False) -> type:
+        """The version of a class for the objects with that key; a class that is not divided as it is. `of_instance`: the
+        instance has objects of it too, which are of the class itself."""
+        self.made.setdefault(cls, {OF_INSTANCE} if of_instance else set()).add(key)
         if cls in self._classes and (cls, key) not in self._versions:
             self._versions[cls, key] = new_version(cls)
         return self._versions.get((cls, key), cls)
+
+    def is_divided(self, cls: type) -> bool:
+        """Whether objects of a class are of versions of it."""
+        return cls in self._classes
 
     def version_in_results(self, cls: type) -> type:
         """The version of a class for objects of the result."""
@@ -64,7 +74,7 @@ class Division:
         result = {
             cls
             for cls, keys in self.made.items()
-            if len(keys) > 1 and is_plain(cls) and any(_concerns(p.span, cls, keys) for p in problems)
+            if len(keys) > 1 and is_plain(cls) and (cls in self.unlike or any(_concerns(p.span, cls, keys) for p in problems))
         }
         more = not result <= self._classes
         self._classes |= result

@@ -202,8 +202,24 @@ class Unions(WrittenTypes, ABC):
     # ---- versions of one class
 
     def version_of(self, cls: type, key: Key) -> type:
-        """The version of an ordinary class for an object that the model makes; `key` says where, and with which constants."""
-        return cls if cls in self.seen else self._joined.division.version(cls, key)
+        """The version of a class for an object that the model makes; `key` says where, and with which constants. Of dataclasses
+        only those that the instance has too are divided."""
+        of_instance = self.is_of_instance(cls)
+        if dataclasses.is_dataclass(cls) and not of_instance:
+            return cls
+        return self._joined.division.version(cls, key, of_instance)
+
+    def note_unlike(self, cls: type) -> None:
+        """Note that an attribute is None in all of the instance's objects of a class, while the model reads it."""
+        self._joined.division.unlike.add(cls)
+
+    def is_divided(self, cls: type) -> bool:
+        """Whether objects of a class of the instance that the model makes are of versions of it (`divided.py`)."""
+        return self.is_of_instance(cls) and self._joined.division.is_divided(cls)
+
+    def is_of_instance(self, cls: type) -> bool:
+        """Whether the instance may have objects of a class, as the sample shows."""
+        return cls in self.seen
 
     def is_version(self, one: DataT, other: DataT) -> bool:
         """Whether a type is that of objects of a version of the one class of another type."""

@@ -46,6 +46,10 @@ class WrittenTypes(SampleTypes, ABC):
     def unions_of_derived(self, cls: type) -> set[str]:
         """The names of the unions that objects of the sample are in whose classes are derived from a class."""
 
+    @abstractmethod
+    def is_divided(self, cls: type) -> bool:
+        """Whether objects of a class of the instance that the model makes are of versions of it (`divided.py`)."""
+
     def resolve(self, t: Any) -> Any:
         """The type an annotation stands for; tensors without a shape are UNKNOWN. Raises AnnotationError."""
         if t is Tensor or t is nn.Parameter:
@@ -86,6 +90,8 @@ class WrittenTypes(SampleTypes, ABC):
         if members := union_members(t):
             return self._of_union(t, members)
         if self._is_dataclass(t):
+            if self.values_tell and self.is_divided(t):
+                return UNKNOWN
             unions = self.unions_of_derived(t) if self.values_tell else set()
             return DataT(unions.pop()) if len(unions) == 1 else UNKNOWN if unions else DataT(self.union_of(t))
         if self.values_tell and (self.sampled or getattr(t, "__module__", "") != "builtins"):
@@ -101,7 +107,7 @@ class WrittenTypes(SampleTypes, ABC):
         if len(rest) < len(members):
             inner = functools.reduce(operator.or_, rest)
             return self.optional(self.resolve(inner))
-        if self.values_tell and not all(map(self._is_dataclass, members)):
+        if self.values_tell and (not all(map(self._is_dataclass, members)) or any(map(self.is_divided, members))):
             return UNKNOWN
         if all(map(self._is_dataclass, members)):
             return DataT(self.union_of(members[0], members))

@@ -133,8 +133,8 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 def sure(f: Frame, value: Value) -> Value:
-    """An optional tensor or list of tensors, or a tensor beside strings and objects, as one that it must be at run time (else an
-    error of the instance), and so for the items of a list of optional tensors; other values unchanged."""
+    """An optional tensor or list of tensors, or a tensor beside strings and objects, as what it must be at run time (else it is
+    an error of the instance), and so the items of a list of optional tensors; other values unchanged."""
     if is_tensor_or_text(f.mixed(f.without_none(type_or_none(value)))):
         return opened(f, ast.Pass(), value, types=("tensor",))
     inner = optional(f, value)

@@ -81,7 +81,10 @@ WRITES = "writes something.* leave it out"
         ("return x if os.environ.get('FAST') else -x", "asks the system.* ask in `__init__`"),
         ("return eval('x + 1')", "runs text as a program"),
         ("h = torch.tanh(x)\n        assert [h][-1] is h\n        return h", "`is` of tensors.*torch.equal"),
-        ("setattr(self, 'h', x)", "assigns to an attribute by its name.* write `x.name = value`"),
+        (
+            "setattr(self, 'h' + str(len(x)), x)",
+            "assigns to an attribute by a name that is not written.* write `x.name = value`",
+        ),
         ("x.sum().backward()", "is about gradients.* leave it out"),
         ("return x.cuda()", "is about devices.* leave it out"),
         ("return torch.fft.fft(x).abs()", "is for complex numbers"),

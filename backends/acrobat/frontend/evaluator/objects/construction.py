@@ -26,6 +26,7 @@ from backends.acrobat.frontend.instances.annotations import computes_fields, def
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_or_none
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
@@ -35,6 +36,8 @@ from backends.acrobat.ir import nodes as n
 def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """Compile the construction of a dataclass, or of a dictionary's record. Shapes of tensor fields come from the values."""
     datatypes = f.program.datatypes
+    if not issubclass(cls, RecordOf):
+        cls = datatypes.version_of(cls, (span_of(node, f.file), None))
     if keys := datatypes.records.telling_keys(cls):
         if any(nothing_known(kwargs[x]) for x in keys):
             f.program.incomplete = True

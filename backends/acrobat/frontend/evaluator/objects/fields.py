@@ -214,7 +214,8 @@ def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 
 
 def identity(f: Frame, node: ast.AST, x: Value) -> Value:
-    """The number of an object of the instance, which no other one has."""
+    """The number of an object, which no other one has: those of the instance are counted together, and those that the model
+    makes by their classes."""
     x = present(f, node, x)
     if nothing_known(x):
         return unknown()
@@ -225,10 +226,13 @@ def identity(f: Frame, node: ast.AST, x: Value) -> Value:
     for cls in classes:
         f.program.datatypes.identify(cls)
     number = field(f, node, x, IDENTITY)
-    if not f.program.datatypes.is_referenced(x.type.name) or len(classes) == 1:
+    first = f.program.datatypes.first_identity(x.type.name)
+    if first == 0 or is_unknown(number):
         return number
-    of_all = f.host("mul", [number, Static(len(classes))], INT)  # objects of each class are counted by themselves
-    return f.host("add", [of_all, number_of_class(f, x, classes)], INT, "identity")
+    if len(classes) > 1 and f.program.datatypes.is_referenced(x.type.name):  # each class is counted by itself
+        of_all = f.host("mul", [number, Static(len(classes))], INT)
+        number = f.host("add", [of_all, number_of_class(f, x, classes)], INT, "identity")
+    return f.host("add", [number, Static(first)], INT, "identity")
 
 
 def parts_of_tuple(f: Frame, value: Value, count: int | None) -> list[Value] | None:

@@ -86,7 +86,7 @@ class Initialisation:
         body = plainly(definition).body
         if function.__name__ != "__init__":
             body = _without_result(body)
-        own = self._given_in(definition.body, me)
+        own = self._given_in(body, me)
         self.written |= dict.fromkeys(own)
         program, inner = self.f.program, dict(zip(names, values, strict=True))
         with program.in_file(self.f, self.node, file), self.f.in_function(function, file, inner):
@@ -118,9 +118,10 @@ class Initialisation:
         if definition in self.running or not definition.args.args or decorated:
             return False
         inner = definition.args.args[0].arg
-        known |= {*self._given_in(definition.body, inner)}
+        body = _without_result(plainly(definition).body)
+        known |= {*self._given_in(body, inner)}
         self.running.append(definition)
-        within = [self._with_setter(inner, x) for x in _without_result(plainly(definition).body)]
+        within = [self._with_setter(inner, x) for x in body]
         found = any(self._uses_itself(called, inner, x, known) for x in within)
         self.running.pop()
         given = [ast.Expr(x) for x in (*args, *(k.value for k in keywords))]

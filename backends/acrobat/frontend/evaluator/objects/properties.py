@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
+from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.syntax_nodes import every_node
 
@@ -66,7 +67,7 @@ def _function_of(cls: type, name: str) -> types.FunctionType | None:
 def _attributes_used(function: types.FunctionType) -> tuple[set[str], set[str]]:
     """The attributes of its first parameter that the source of a function reads, and those that it assigns to or changes."""
     try:
-        definition = source_of(function)[0]
+        definition = plainly(source_of(function)[0])
     except CompileError:  # there is no source: the call will tell
         return set(), set()
     me = definition.args.args[0].arg if definition.args.args else ""

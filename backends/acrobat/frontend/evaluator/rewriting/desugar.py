@@ -1,6 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, names for methods,
-deques with a limit, and `for` over lists that get longer. What is rewritten keeps its position in the source."""
+`finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, `setattr`, names for
+methods, deques with a limit, and `for` over lists that get longer. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
 from backends.acrobat.frontend.evaluator.rewriting.growing_walks import growing_walks
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
+from backends.acrobat.frontend.evaluator.rewriting.named_attributes import with_named_attributes
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import with_own_variables
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, placed
@@ -37,6 +38,7 @@ def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
+    definition = with_named_attributes(definition)
     result = copy(definition)
     body = iterators_or_none(definition, without_limits(by_method(definition)))
     body = with_own_variables(definition, growing_walks(definition, body))

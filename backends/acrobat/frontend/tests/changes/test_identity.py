@@ -119,3 +119,28 @@ def test_natively(cls: Any, sample: list[Any], codegen: str, tmp_path: Path) -> 
 def test_objects_that_the_model_makes_too() -> None:
     with pytest.raises(CompileError, match="told apart by identity, and this makes a new one"):
         build(Copied(), sample=_trees(Tree))
+
+
+class Made:
+    def __init__(self) -> None:
+        self.h = 0
+
+
+class Others(Made):
+    pass
+
+
+class OfSeveralClasses(nn.Module):
+    """Objects of classes that never stand in one place have no number in common."""
+
+    def forward(self, root: Any) -> tuple[list[bool], list[bool], int]:
+        made = [Made() for _ in range(8)]
+        one = Others()
+        last, more = made[-1], [one]
+        last.h, more[0].h = 1, 2
+        memo = {id(root): 1}
+        return [id(x) in memo for x in made], [id(x) == id(one) for x in made], made[7].h + one.h
+
+
+def test_numbers_of_objects_of_other_classes() -> None:
+    agrees(OfSeveralClasses(), _trees(Plain))

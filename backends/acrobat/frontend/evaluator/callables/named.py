@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.choice import choose, is_functi
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.constants import contains, position
+from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_type
 from backends.acrobat.frontend.kinds import in_python, known, type_or_none
 from backends.acrobat.frontend.specials import Absent, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
@@ -102,13 +103,20 @@ def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     for others."""
     if _pattern(f, written).replace(ANY, ""):
         return []
-    it = in_python(owner)
+    it = _with_attributes(f, owner)
     return sorted(x for x in f.program.datatypes.strings_of_sample() if hasattr(it, x) and not _of_library(it, x))
 
 
+def _with_attributes(f: Frame, owner: Value) -> Any:
+    """What has the attributes of a value: the constant or module that it is; of an object that the model makes, its class, which
+    has its methods. None for others."""
+    classes = classes_of_type(f, type_or_none(owner))
+    return classes[0] if in_python(owner) is None and len(classes) == 1 else in_python(owner)
+
+
 def _of_library(it: Any, name: str) -> bool:
-    """Whether an attribute of an object comes from a class that the model's source does not define."""
-    home = next((c for c in type(it).__mro__ if name in vars(c)), None)
+    """Whether an attribute of an object, or of a class, comes from a class that the model's source does not define."""
+    home = next((c for c in (it if isinstance(it, type) else type(it)).__mro__ if name in vars(c)), None)
     return home is not None and home.__module__.partition(".")[0] in BASE_CLASS_PACKAGES
 
 

@@ -228,3 +228,41 @@ def test_attributes_beside_functions(function: Any) -> None:
 
 def test_attributes_beside_functions_in_generated_code(tmp_path: Path) -> None:
     agrees_natively(with_forward(Edges(), an_edge_under_a_name), [*KINDS, ["other", "missing", "child"]], "vm", tmp_path)
+
+
+class Steps:
+    """What a program's steps do, as methods of an object that the model makes."""
+
+    limit = 3
+
+    def __init__(self, h):
+        self.h = h
+
+    def up(self, step):
+        return torch.tanh(self.h * step["k"])
+
+    def add(self, step, a, b):
+        return a + b
+
+    def neg(self, step, a):
+        return -a
+
+
+def of_a_made_object(self, program):
+    steps, found = Steps(self.e.weight[0]), []
+    for step in program:
+        inputs = [found[i] for i in step["inputs"]]
+        found.append(getattr(steps, step["op"])(step, *inputs))
+    return found[-1]
+
+
+def test_methods_of_an_object_that_the_model_makes() -> None:
+    model = nn.Module()
+    torch.manual_seed(0)
+    model.e = nn.Embedding(2, 4)
+    up, neg, add = (
+        {"op": "up", "inputs": [], "k": 2},
+        {"op": "neg", "inputs": [0], "k": 0},
+        {"op": "add", "inputs": [0, 1], "k": 0},
+    )
+    agrees(with_forward(model, of_a_made_object), [[up, neg, add], [up], [up, up, add, neg]])

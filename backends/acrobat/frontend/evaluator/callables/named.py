@@ -108,8 +108,8 @@ def _named_in_sample(f: Frame, owner: Value, written: ast.expr) -> list[str]:
 
 
 def _with_attributes(f: Frame, owner: Value) -> Any:
-    """What has the attributes of a value: the constant or module that it is; of an object that the model makes, its class, which
-    has its methods. None for others."""
+    """What has the attributes of a value: the constant or module that it is; of an object that the model makes its class, which
+    has the methods. None for others."""
     classes = classes_of_type(f, type_or_none(owner))
     return classes[0] if in_python(owner) is None and len(classes) == 1 else in_python(owner)
 

@@ -154,7 +154,7 @@ class ProgramBuilder(FunctionsOfModel):
             return False
         new = {k for k in self.gave_none - self.only_none - {key} if self.results.get(k, UNKNOWN) is UNKNOWN}
         self.only_none |= new
-        return bool(new)
+        return self.carried.finds_only_none() or bool(new)
 
     def _is_complete(self, key: Any) -> bool:
         """Whether all types that the program needs are known."""

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from backends.acrobat.core.types import DataT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.changes.written_fields import empty_dictionary, empty_list_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.services import Heard, Key
@@ -52,6 +52,8 @@ class CarriedValues:
         self.unions: set[str] = set()  # the unions of objects on which the model writes fields
         self.state: set[tuple[type, str]] = set()  # attributes of modules that are assigned to and read, as (class, name)
         self._fields: set[str] = set()  # the names of fields that the model writes
+        self.written_none: set[str] = set()  # those of `types` that are fields to which None is written
+        self.only_none: set[str] = set()  # those of them to which it is found that nothing else is
         self.attributes: set[str] = set()  # those of `types` that are attributes of modules
         self.cleared: set[str] = set()  # those of `attributes` that are cleared, in place of an assignment
         self._places: dict[str, tuple[Any, str]] = {}  # the modules and attributes of these
@@ -143,6 +145,14 @@ class CarriedValues:
         return self.attributes | self.objects
 
     # ---- fields that the model writes on objects of the instance
+
+    def finds_only_none(self) -> bool:
+        """Whether there are fields to which only None is written, of which this was not known. It is asked when a round has
+        found no further type; from the next round on their dictionaries have bools, which nothing reads."""
+        new = {x for x in self.written_none - self.only_none if self.types[x] in (NONE, UNKNOWN)}
+        self.only_none |= new
+        self.types |= dict.fromkeys(new, BOOL)
+        return bool(new)
 
     def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None:
         """Note that the function that is compiled writes a field of objects of a union; `name` is its dictionary's."""

@@ -26,7 +26,7 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.instances.shared import NO_ELEMENTS
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_of
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, empty, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import dictionaries
@@ -54,6 +54,13 @@ def write_field(f: Frame, node: ast.AST, owner: Value, field: str, value: Value)
     if before is None or nothing_known(value):  # a later round knows more
         f.program.incomplete = True
         return True
+    if type_of(value) is NONE:
+        f.program.carried.written_none.add(name)
+    if name in f.program.carried.only_none:
+        if type_of(value) is not NONE:
+            f.problem(node, f"the type of the field `{field}` cannot be found", "give it a value whose type is seen first")
+            return True
+        value = Static(False)  # which stands for it
     try:
         f.program.carried.types[name] = f.common([f.program.carried.types[name], type_of(value)])
         after = put(f, node, before, identity(f, node, whole), value)
@@ -105,6 +112,8 @@ def read_field(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value |
     entry = pairs.type.item
 
     def written_value() -> Value:
+        if name in f.program.carried.only_none:
+            return Static(None)
         return (f.components(f.host("list.get", [pairs, at], entry, "entry")) or [unknown(), unknown()])[1]
 
     return choose(f, ast.Pass(), there, written_value, lambda: _at_first(f, owner, field, default))

@@ -39,6 +39,8 @@ class CarriedServices(Protocol):
     types: dict[str, Any]
     attributes: set[str]
     cleared: set[str]
+    written_none: set[str]
+    only_none: set[str]
 
     def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
     def touches(self, name: str, writes: bool) -> None: ...

@@ -219,4 +219,8 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
         fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in given}
         return CALLS[Static](f, node, Static(original(classes[0])), [], fields, "")
     fields = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
-    return new_object(f, node, classes[0], x.type, fields)
+    datatypes, cls, t = f.program.datatypes, classes[0], x.type
+    if datatypes.is_of_instance(cls) and dataclasses.is_dataclass(cls):
+        cls = datatypes.version_of(cls, (span_of(node, f.file), None))
+        t = t if cls is classes[0] else DataT(datatypes.union_of(cls))
+    return new_object(f, node, cls, t, fields)

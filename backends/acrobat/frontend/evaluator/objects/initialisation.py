@@ -14,7 +14,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
@@ -58,13 +58,14 @@ class Initialisation:
             return unknown()
         self.stage()
         t = DataT(datatypes.union_of_made(cls, list(self.held)))
-        if missing := [x for x in datatypes.attribute_names(cls) if x not in self.held]:
+        names = [x for x in datatypes.attribute_names(cls) if x != IDENTITY]
+        if missing := [x for x in names if x not in self.held]:
             return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
         shared = self.shared()
         apart = all(is_unchanged(f, t, x) for x in shared)
         own_lists = all(self.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
         self._note_claims(not shared, apart, own_lists)
-        return new_object(f, node, cls, t, {x: self.held[x] for x in datatypes.attribute_names(cls)}, bool(shared))
+        return new_object(f, node, cls, t, {x: self.held[x] for x in names}, bool(shared))
 
     def _note_claims(self, alone: bool, apart: bool, own_lists: bool) -> None:
         """Note the claims on the new object, as `Frame` notes them of the results of calls."""

@@ -117,6 +117,27 @@ class Model(nn.Module):
         root.h = before + 1
         return chosen, every, before + get(root), sum((c.h for c in root.children), torch.zeros(4))
 
+    def cleared(self, root):
+        """Fields to which only None is written, one of which the instance has values in."""
+        for child in root.children:
+            child.above = None
+            child.visited = None
+        root.scores = None
+        root.word = None if root.children else 3
+        seen = [child.visited is None and child.above is None for child in root.children]
+        return seen, root.visited is None, root.word, root.scores is None
+
+    def cleared_first(self, root):
+        for child in root.children:
+            child.score = child.rank = None
+        above = root.children[0] if root.children else root
+        above.rank = 2
+        for child in root.children:
+            child.rank = 1 if above.rank is None else above.rank + 1
+            if child.score is None:
+                child.score = self.w.bias
+        return [child.rank for child in root.children], [child.score for child in root.children]
+
     def given_out(self, root):
         root.h = self.w.bias
         return root
@@ -144,7 +165,17 @@ def model(name: str) -> Model:
     return made
 
 
-FUNCTIONS = ["bottom_up", "top_down", "pair", "sizes", "recalled_in_branches", "marked", "written_in_comprehensions"]
+FUNCTIONS = [
+    "bottom_up",
+    "top_down",
+    "pair",
+    "sizes",
+    "recalled_in_branches",
+    "marked",
+    "written_in_comprehensions",
+    "cleared",
+    "cleared_first",
+]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

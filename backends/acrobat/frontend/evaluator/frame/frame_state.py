@@ -83,7 +83,7 @@ class FrameState:
         self.left_otherwise: dict[str, str] = {}  # names of another type where a loop was left early: what to say of it
         self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
         self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
-        self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
+        self.callees: dict[ast.expr, Value] = {}  # call, or operator of objects -> the function that it calls
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
         self.given_new: set[ast.AST] = set()  # calls whose results nothing else refers to, nor to anything inside of them
         self.new_tensors: set[ast.AST] = set()  # calls of the source's functions that give a tensor of the caller's own
@@ -121,7 +121,9 @@ class FrameState:
         self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
         self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
-        self.of_several_extents: set[str] = set()  # variables of lists with the parts along several dimensions, one after the other
+        self.of_several_extents: set[str] = (
+            set()
+        )  # variables of lists with the parts along several dimensions, one after the other
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists

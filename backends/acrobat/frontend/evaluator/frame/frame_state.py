@@ -121,9 +121,7 @@ class FrameState:
         self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
         self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
-        self.of_several_extents: set[str] = (
-            set()
-        )  # variables of lists with the parts along several dimensions, one after the other
+        self.of_several_extents: set[str] = set()  # variables of lists with the parts along several dimensions, in order
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.sources: dict[str, Dyn] = {}  # variables in `lengths_of` -> their lists

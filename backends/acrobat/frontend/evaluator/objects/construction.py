@@ -20,7 +20,8 @@ from backends.acrobat.frontend.evaluator.objects.field_values import field_value
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
 from backends.acrobat.frontend.evaluator.objects.referenced import Seen, enter_object, seen_inside_of, write_attribute
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, lists_alone
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.syntax.reading import statement_around
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.annotations import computes_fields, default_of_field
 from backends.acrobat.frontend.instances.divided import original
@@ -58,7 +59,10 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         written = dict(zip(names, placed, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what these fields have
         elsewhere = {*constant, *names[len(placed) : len(args)], *(x for x in fields if spread and x not in written)}
-        alone = {x for x in fields if x not in elsewhere and (x not in written or fresh_inside(f, written[x]))}
+        s = None if f.definition is None else statement_around(f.definition.body, node)
+        handed_over = {x for x in written if s is not None and is_handed_over(f, s, written[x], f.owned_arguments)}
+        new = {x for x in fields if x not in written or x in handed_over or fresh_inside(f, written[x])}
+        alone = new.difference(elsewhere)
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     elif isinstance(node, ast.Dict) and None not in node.keys:

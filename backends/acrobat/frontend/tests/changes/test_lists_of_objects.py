@@ -139,6 +139,70 @@ def _beam(step: Any) -> Any:
     return forward
 
 
+@dataclass
+class Open:
+    kind: int
+    at: int
+
+
+@dataclass
+class Search:
+    frontier: list[Open] = field(default_factory=lambda: [Open(0, -1)])
+    states: list[int] = field(default_factory=list)
+
+    def extended(self, x):
+        frontier = self.frontier[:-1]
+        for k in range(x % 3):
+            frontier.append(Open(k, len(self.states)))
+        return Search(frontier, list(self.states))
+
+
+def search(self, xs):
+    live, done = [Search()], []
+    for x in xs:
+        for one in live:
+            one.states.append(x + one.frontier[-1].kind)
+        new = []
+        for k in range(2):
+            one = live[k % len(live)].extended(x + k)
+            if one.frontier:
+                new.append(one)
+            else:
+                done.append(one)
+        if not new:
+            break
+        live = new
+    return [(s.states, [(o.kind, o.at) for o in s.frontier]) for s in done + live]
+
+
+def one_list_for_all_elements(self, xs):
+    new = list(xs)
+    kept = [Kept(new) for _ in range(2)]
+    first = kept[0]
+    first.roots.append(5)
+    first.n += 1
+    return [(k.roots, k.n) for k in kept]
+
+
+def one_list_for_all_rounds(self, xs):
+    new, kept = list(xs), []
+    for x in xs:
+        kept.append(Kept(new))
+        kept[-1].roots.append(x)
+        kept[0].n += 1
+    return [(k.roots, k.n) for k in kept]
+
+
+def walked_over_by_an_iterator(self, xs):
+    new = list(xs)
+    steps = iter(new)
+    kept = [Kept(new), Kept([1])]
+    first = kept[0]
+    first.roots.append(5)
+    first.n += 1
+    return list(steps), [k.roots for k in kept]
+
+
 class Word:
     def __init__(self, id, form):
         self.id = id
@@ -248,6 +312,7 @@ def given_by_an_operator(self, xs):
 TAKEN = [
     (of_a_class_chosen_by_a_dictionary, NUMBERS),
     *((_beam(step), NUMBERS) for step in (Hyp.joined, Hyp.copied, Hyp.sliced)),
+    (search, NUMBERS),
     (parser, SENTENCES),
     (forests_in_a_list, SENTENCES),
     (dataclasses_with_lists_of_words, SENTENCES),
@@ -258,6 +323,9 @@ SEEN_TWICE = [
     (of_another_object_too, NUMBERS),
     (of_an_object_of_the_last_round_too, NUMBERS),
     *((_beam(step), NUMBERS) for step in (Hyp.without_copy, Hyp.by_a_name, Hyp.by_a_name_that_changes)),
+    (one_list_for_all_elements, NUMBERS),
+    (one_list_for_all_rounds, NUMBERS),
+    (walked_over_by_an_iterator, NUMBERS),
     (forests_with_one_list, SENTENCES),
     (dataclasses_with_one_list_of_words, SENTENCES),
     (joined_with_another_list, NUMBERS),

@@ -134,7 +134,7 @@ def _another(f: Frame, node: ast.AST, value: Dyn, work: Callable[[Value], Value 
         copies = {x: work(v) for x, v in attributes.items()}
         if not all(copies.values()):
             raise Refused("`deepcopy` of lists with several names is not followed here", "write a method that makes the copy")
-        return new_object(f, node, cls, t, copies, shared=False)  # type: ignore[arg-type]
+        return new_object(f, node, cls, t, copies, "nothing")  # type: ignore[arg-type]
 
     which = number_of_class(f, value, classes) if len(classes) > 1 else Static(0)
     return among_calls(f, node, which, [partial(of, c) for c in classes])

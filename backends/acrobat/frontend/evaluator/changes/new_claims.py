@@ -9,6 +9,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
 from backends.acrobat.frontend.evaluator.ownership.fresh import (
     calls_own_function,
     fresh,
@@ -121,7 +122,7 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None
             if is_last_use(f.definition, s, source.id):
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
         elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
-            f.owned |= claims(root_of(target) or "") & owned
+            f.owned |= (claims(root_of(target) or "") | claims_on_objects(f, target)) & owned
 
 
 def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:

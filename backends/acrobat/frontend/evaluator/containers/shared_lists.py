@@ -61,8 +61,8 @@ def _as_made(f: Frame, node: ast.expr, value: Value) -> Value:
         _refuse_kept_view(f, node)
     if kind(value) not in ("list", "set", "dict") or f.definition is None or not makes(node):
         return value
-    if isinstance(node, ast.Call) and calls_own_function(f, node):  # a method of the source with such a name
-        return value
+    if calls_own_function(f, node) if isinstance(node, ast.Call) else node in f.callees:
+        return value  # a method of the source with such a name, or that an operator calls
     if f.namespace.get("__name__", "").startswith("backends.acrobat.library"):
         return value
     place = place_of(node)
@@ -85,7 +85,7 @@ def _shared(f: Frame, node: ast.AST, cls: type, value: Value) -> Value:
         raise Refused(
             "a list of ints is in one place with lists of floats here, and changed under several names", "write floats"
         )
-    return enter_object(f, cls, t, [items], shared=False)
+    return enter_object(f, cls, t, [items], "nothing")
 
 
 MADE.append(_as_made)

@@ -40,6 +40,8 @@ from backends.acrobat.ir import nodes as n
 def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value], missing: str = "") -> Value | None:
     """The result of an object's special method, such as `__len__`; None if there is no such method (`special_method`)."""
     method = special_method(f, node, value, name, missing)
+    if method is not None and isinstance(node, ast.expr):
+        f.callees.setdefault(node, method)
     return None if method is None else called(f, node, method, args, {})
 
 

@@ -84,7 +84,7 @@ class FrameState:
         self.left_otherwise: dict[str, str] = {}  # names of another type where a loop was left early: what to say of it
         self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
         self.owned: Claims = set()  # names that alone refer to their list or object (`ownership`)
-        self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
+        self.callees: dict[ast.expr, Value] = {}  # call, or operator of objects -> the function that it calls
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
         self.given_new: set[ast.AST] = set()  # calls whose results nothing else refers to, nor to anything inside of them
         self.new_tensors: set[ast.AST] = set()  # calls of the source's functions that give a tensor of the caller's own

@@ -34,7 +34,7 @@ from backends.acrobat.frontend.specials import Nested
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in, is_empty, unknown
 
 
 def iterated(f: Frame, s: ast.For) -> Value:
@@ -55,7 +55,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
         what = f"{f.shown(min(met))} is changed while an iterator that reads it is walked over"
         raise Refused(what, "write `list(...)` around the iterator, or a loop")
     _refuse_changed_entries(f, s)
-    if isinstance(whole, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
+    if isinstance(whole, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value) and not is_empty(value):
         seen_inside(f, whole, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
     if is_set(value):

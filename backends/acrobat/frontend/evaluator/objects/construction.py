@@ -18,9 +18,10 @@ from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.objects.classes import by_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
-from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, write_attribute
-from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.objects.referenced import Seen, enter_object, seen_inside_of, write_attribute
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, lists_alone
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, is_unchanged, note_assigned_to
+from backends.acrobat.frontend.evaluator.syntax.reading import statement_around
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FUNCTIONS, handles
 from backends.acrobat.frontend.instances.annotations import computes_fields, default_of_field
 from backends.acrobat.frontend.instances.divided import original
@@ -55,18 +56,23 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     constant = [x for x, v in zip(names, values, strict=True) if fields[x] is not v]
     refuse_changed(f, cls, constant)
     shared = [x for x in fields if changeable(f, type_or_none(fields[x]))]
+    written: dict[str, ast.expr] = {}
     if isinstance(node, ast.Call) and _is_call_of(f, node, cls) and not any(map(is_spread, args)):
         placed = list(takewhile(lambda a: not isinstance(a, ast.Starred), node.args))
         written = dict(zip(names, placed, strict=False)) | {k.arg: k.value for k in node.keywords if k.arg}
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what these fields have
         elsewhere = {*constant, *names[len(placed) : len(args)], *(x for x in fields if spread and x not in written)}
-        alone = {x for x in fields if x not in elsewhere and (x not in written or fresh_inside(f, written[x]))}
+        s = None if f.definition is None else statement_around(f.definition.body, node)
+        handed_over = {x for x in written if s is not None and is_handed_over(f, s, written[x], f.owned_arguments)}
+        new = {x for x in fields if x not in written or x in handed_over or fresh_inside(f, written[x])}
+        alone = new.difference(elsewhere)
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
     elif isinstance(node, ast.Dict) and None not in node.keys:
-        values_written = dict(zip((k.value for k in node.keys if isinstance(k, ast.Constant)), node.values, strict=True))
-        shared = [x for x in shared if x in constant or not fresh_inside(f, values_written[x])]
-    return new_object(f, node, cls, t, fields, bool(shared))
+        written = dict(zip((str(k.value) for k in node.keys if isinstance(k, ast.Constant)), node.values, strict=True))
+        shared = [x for x in shared if x in constant or not fresh_inside(f, written[x])]
+    own_lists = all(x not in constant and x in written and lists_alone(f, written[x], fields[x]) for x in shared)
+    return new_object(f, node, cls, t, fields, seen_inside_of(shared, own_lists))
 
 
 def _is_call_of(f: Frame, node: ast.Call, cls: type) -> bool:
@@ -178,9 +184,9 @@ def _with_attribute(f: Frame, s: ast.AST, whole: Dyn, cls: type, name: str, valu
     return new_object(f, s, cls, whole.type, fields)
 
 
-def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, Value], shared: bool = True) -> Value:
+def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, Value], seen: Seen = "lists") -> Value:
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values.
-    `shared` says that something else may refer to lists in them."""
+    Something else may refer to what `seen` says of them."""
     datatypes = f.program.datatypes
     if datatypes.is_constant(t.name):
         what = f"a `{cls.__name__}` is made here from one that was made outside of `forward`, which the program has as a number"
@@ -194,7 +200,7 @@ def new_object(f: Frame, node: ast.AST, cls: type, t: DataT, fields: dict[str, V
     names = datatypes.attribute_names(cls)
     values = [field_value(f, node, cls, x, fields[x]) for x in sorted(fields, key=names.index)]
     if datatypes.is_referenced(t.name):
-        return enter_object(f, cls, t, values, shared)
+        return enter_object(f, cls, t, values, seen)
     atoms = [unknown().atom if is_unknown(v) else f.atom(v) for v in values]
     if any(contains_unknown(a.type) for a in atoms):
         f.program.incomplete = True

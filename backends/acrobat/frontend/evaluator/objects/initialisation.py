@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.classes import setter_of
 from backends.acrobat.frontend.evaluator.objects.construction import new_object, refuse_changed
-from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere
+from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere, seen_inside_of
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path
@@ -65,7 +65,8 @@ class Initialisation:
         apart = all(is_unchanged(f, t, x) for x in shared)
         own_lists = all(self.has_own_lists(x) or is_unchanged(f, t, x) for x in shared)
         self._note_claims(not shared, apart, own_lists)
-        return new_object(f, node, cls, t, {x: self.held[x] for x in names}, bool(shared))
+        seen = seen_inside_of(shared, all(map(self.has_own_lists, shared)))
+        return new_object(f, node, cls, t, {x: self.held[x] for x in names}, seen)
 
     def _note_claims(self, alone: bool, apart: bool, own_lists: bool) -> None:
         """Note the claims on the new object, as `Frame` notes them of the results of calls."""

@@ -19,13 +19,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from backends.acrobat.core.types import IDENTITY, INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail
 from backends.acrobat.frontend.evaluator.choices.nones import present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
-from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, spine, walked
+from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import with_item
 from backends.acrobat.frontend.evaluator.objects.classes import by_class, number_of_class
@@ -55,9 +55,19 @@ def note_seen_elsewhere(f: Frame, value: Value) -> None:
         f.program.datatypes.met.note_changed_elsewhere(t.name)
 
 
-def enter_object(f: Frame, cls: type, t: DataT, values: Sequence[Value], shared: bool) -> Value:
-    """A new object, of type `t`, with these values of all of its attributes. `shared` says that something else may refer to
-    lists in them."""
+Seen: TypeAlias = Literal["nothing", "objects", "lists"]
+"""What of the values of an object's attributes something else may refer to: only to objects in them, or to lists as well."""
+
+
+def seen_inside_of(shared: Sequence[str], own_lists: bool) -> Seen:
+    """What something else may refer to where the attributes `shared` have something to which it may, and whether that is no
+    list."""
+    return "nothing" if not shared else "objects" if own_lists else "lists"
+
+
+def enter_object(f: Frame, cls: type, t: DataT, values: Sequence[Value], seen: Seen) -> Value:
+    """A new object, of type `t`, with these values of all of its attributes, of which something else may refer to what `seen`
+    says."""
     objects = _objects(f, cls, True)
     if objects is None or any(map(is_unknown, values)):
         f.program.incomplete = True
@@ -65,7 +75,7 @@ def enter_object(f: Frame, cls: type, t: DataT, values: Sequence[Value], shared:
     number = f.host("list.len", [objects], INT, "number")
     entry = TupleV(tuple(values))
     after = f.host("list.append", [objects, Dyn(f.atom(entry))], objects.type, "objects")
-    _replace_objects(f, cls, after, shared)
+    _replace_objects(f, cls, after, seen)
     return f.bind(n.Construct(cls.__name__, (f.atom(number),), t, span=f.span), cls.__name__.lower())
 
 
@@ -104,7 +114,7 @@ def write_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str, value: Value
         return False
     for cls in have:
         f.note_field((name_of_objects(f, cls), name), True)
-    shared = not still and changeable(f, type_or_none(value))
+    seen: Seen = "lists" if not still and changeable(f, type_or_none(value)) else "nothing"
     before = {c: _objects(f, c, True) for c in have}
     values = {}
     for cls in have:
@@ -124,7 +134,7 @@ def write_attribute(f: Frame, node: ast.AST, owner: Dyn, name: str, value: Value
         return _replaced(f, whole, number, of, name, values[of]) if of is cls else whole
 
     for cls in have:
-        _replace_objects(f, cls, among(f, node, which, [partial(after, cls, c) for c in classes]), shared)
+        _replace_objects(f, cls, among(f, node, which, [partial(after, cls, c) for c in classes]), seen)
     return True
 
 
@@ -265,14 +275,15 @@ def _replaced(f: Frame, objects: Dyn, number: Value, cls: type, name: str, value
     return with_item(f, objects, number, TupleV(tuple(parts)))
 
 
-def _replace_objects(f: Frame, cls: type, objects: Value, shared: bool) -> None:
-    """Replace the list of all objects of a class from here on. Claims on it still hold, unless lists in it may be `shared`."""
+def _replace_objects(f: Frame, cls: type, objects: Value, seen: Seen) -> None:
+    """Replace the list of all objects of a class from here on. Claims on it still hold, but for those that end because
+    something else may refer to what `seen` says of a new value in it."""
     name = name_of_objects(f, cls)
-    before = claims(name) & f.owned
+    ended: Claims = set() if seen == "nothing" else {deep(name)} if seen == "objects" else claims(name)
+    kept = claims(name) & f.owned - ended
     f.keep(name, objects)
-    f.owned -= claims(name) if shared else claims(name) - before
-    if shared:
-        f.ended_claims |= claims(name)
+    f.owned -= claims(name) - kept
+    f.ended_claims |= ended
 
 
 def _numbered_classes(f: Frame, node: ast.expr) -> Sequence[type]:

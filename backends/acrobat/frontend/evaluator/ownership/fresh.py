@@ -42,8 +42,10 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Call() if is_object(value):
             new = getattr(value.atom, "name", "") in f.new_lists
             return new or class_called(f, source) is not None or f.callees.get(source) == Static(dict)  # `dict(record)`
-        case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
+        case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp():
             return True
+        case ast.BinOp():
+            return source not in f.callees  # an object's own method, such as `__add__`, may give what it has
         case ast.Subscript(slice=ast.Slice()):
             return not is_array(value) and not is_held_tensor(value)  # the slice of a tensor is a view
         case ast.Compare() | ast.UnaryOp():
@@ -82,7 +84,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     """Whether nothing else refers to any changeable part of the value of an expression. `type` is the value's, if known."""
     if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
-    if type is None and isinstance(source, (ast.ListComp, ast.GeneratorExp, ast.BinOp)):
+    if type is None and isinstance(source, (ast.List, ast.ListComp, ast.GeneratorExp, ast.BinOp)):
         with f.trial():
             type = type_inside(f.expression(source))
         if type is None or contains_unknown(type) or not changeable(f, type):
@@ -108,7 +110,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.BinOp(left, ast.Add(), right) if isinstance(type, ListT):
-            return fresh_inside(f, left, type) and fresh_inside(f, right, type)
+            plain = not contains_unknown(type) and not changeable(f, type.item)
+            return fresh(f, source, None) and (plain or fresh_inside(f, left, type) and fresh_inside(f, right, type))
         case ast.IfExp() | ast.BoolOp():
             return all(fresh_inside(f, arm, type) for arm in _possible(f, source))
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):

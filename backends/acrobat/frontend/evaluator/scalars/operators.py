@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.growing import joined
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.text_fields import percent
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
 from backends.acrobat.frontend.kinds import (
@@ -233,4 +234,8 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
 
 @handles(EXPRESSIONS, ast.BinOp)
 def _bin_op(f: Frame, node: ast.BinOp, hint: str) -> Value:
-    return binary(f, node, node.op, f.borrowed(node.left), f.borrowed(node.right))
+    value = binary(f, node, node.op, f.borrowed(node.left), f.borrowed(node.right))
+    if isinstance(t := type_or_none(value), ListT) and changeable(f, t.item):
+        for operand in (node.left, node.right):
+            seen_inside(f, operand, t.item)  # the new list has elements of both
+    return value

@@ -50,6 +50,23 @@ def is_last_use(definition: ast.FunctionDef | None, s: ast.AST, name: str) -> bo
     return bool(way_to(definition.body, s)) and not live_after(definition.body, s, name)
 
 
+def statement_around(body: Sequence[ast.stmt], node: ast.AST) -> ast.stmt | None:
+    """The statement in a function's `body`, with no other one in it, that computes the expression `node`, at most once each
+    time that it runs; None if there is none."""
+    for s in body:
+        inner = bodies(s)
+        found = next((x for b in inner if (x := statement_around(b, node)) is not None), None)
+        if found is not None or not inner and _computes_once(s, node):
+            return s if found is None else found
+    return None
+
+
+def _computes_once(part: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is in a part of a statement, outside of what may be computed several times."""
+    several = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda, ast.FunctionDef, ast.Try)
+    return part is node or not isinstance(part, several) and any(_computes_once(x, node) for x in children(part))
+
+
 KEEPING_METHODS = frozenset({"append", "appendleft", "insert", "add", "setdefault", "put"})
 
 

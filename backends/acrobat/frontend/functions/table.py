@@ -228,8 +228,8 @@ class Functions:
         yet, it and the modules like it have them from the next round on."""
         raise NotImplementedError
 
-    def flags(self, name: str) -> n.Weight | None:
-        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
+    def weight_of_constants(self, name: str) -> n.Weight | None:
+        """The model's buffer of ints or bools of that name as a weight, of ones and zeros for bools; None if there is none."""
         raise NotImplementedError
 
     def tensor_name(self, t: Any, name: str) -> str:

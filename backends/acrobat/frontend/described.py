@@ -28,7 +28,8 @@ def describe(type: Any) -> str:
         case HeldT("constant"):
             return "a module or function"
         case HeldT(kind, inner):
-            return f"a {'tensor of an int' if kind == 'index' else kind} ({describe(inner)})"
+            what = {"index": "tensor of an int", "bytes": "tensor of bytes"}.get(kind, kind)
+            return f"a {what} ({describe(inner)})"
         case NeverT():
             return "a value that is never there"
         case TensorT(shape, dtype):

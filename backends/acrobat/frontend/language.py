@@ -58,7 +58,7 @@ from backends.acrobat.frontend.evaluator.objects import (
 from backends.acrobat.frontend.evaluator.scalars import numbers, operators, regex, strings
 from backends.acrobat.frontend.evaluator.statements import assignments, catching, failures, statements
 from backends.acrobat.frontend.tensors import (
-    bool_buffers,
+    buffers,
     coercions,
     contexts,
     conversions,

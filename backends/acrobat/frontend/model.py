@@ -50,10 +50,10 @@ class FunctionsOfModel(DiagnosedFunctions):
             self.values[first] = values_of(t)
         self.root = Module(module, tuple(atoms), root=True)
 
-    def flags(self, name: str) -> n.Weight | None:
-        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
+    def weight_of_constants(self, name: str) -> n.Weight | None:
+        """The model's buffer of ints or bools of that name as a weight, of ones and zeros for bools; None if there is none."""
         t = dict(named_tensors(self.module)).get(name)
-        if t is None or t.dtype != torch.bool or unusable(t):
+        if t is None or t.dtype not in (torch.bool, torch.int64) or unusable(t):
             return None
         self.weights[name] = TensorT(tuple(t.shape))
         self.values[name] = values_of(t)

@@ -48,7 +48,9 @@ class UnassignedT:
 UNASSIGNED: Any = UnassignedT()
 
 
-HeldKind = Literal["constant", "extreme", "ids", "index", "iterator", "loose", "mask", "ones", "packed", "row", "spread"]
+HeldKind = Literal[
+    "bytes", "constant", "extreme", "ids", "index", "iterator", "loose", "mask", "ones", "packed", "row", "spread"
+]
 """The kinds of values with few uses (`HELD` in values.py says what each is refused with)."""
 
 

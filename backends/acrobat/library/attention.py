@@ -124,7 +124,8 @@ def multihead_attention(
         sequences = query.unbind(batch), key.unbind(batch), value.unbind(batch)
         pairs = attended_each(self, *sequences, attn_mask, key_padding_mask, average_attn_weights)
         share = torch.stack([share for _, share in pairs]) if need_weights else None
-        return torch.stack([out for out, _ in pairs], batch), share
+        out = torch.stack([out for out, _ in pairs], batch)
+        return out.narrow(batch, 0, query.size(batch)) if is_fixed(query.size(batch)) else out, share
     padding = None if key_padding_mask is None else key_padding_mask[0]
     one = query.select(batch, 0), key.select(batch, 0), value.select(batch, 0)
     out, shares = attended(self, *one, attn_mask, padding)

@@ -108,7 +108,7 @@ BUILTINS: dict[str, Callable[..., Value | None]] = {}
 COERCIONS: list[Callable[..., Value | None]] = []
 """(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
 STAGED: list[Callable[..., Value | None]] = []
-"""(frame, constant) -> the constant as a value of the program; None where the rule does not apply."""
+"""(frame, constant or special value) -> it as a value of the program; None where the rule does not apply."""
 NUMBERED: list[Callable[..., Value | None]] = []
 """(frame, constant) -> the constant object as a number, to which the program refers; None for other constants."""
 COMPONENTS: list[Callable[..., Any]] = []

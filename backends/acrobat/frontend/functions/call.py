@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, TupleT
@@ -294,7 +295,8 @@ class FunctionCall(ChangingCall):
             program.newness_taken[key] = new
         if new.whole and (name := variable_of(first)):
             f.new_lists |= {name, deep(name)} if new.inside else {name}
-        f.new_parts[self.node] = new.parts
+        f.new_parts[self.node] = tuple(replace(part, given=self._name_given(part.given)) for part in new.parts)
+        f.gives_name[self.node] = self._name_given(new.given)
         self._note_changed_in_place(program.changed_by.get(key, set()))
         self._note_moves(program.moves.get(key, set()))
         self._give_back(dict(zip(self.changed, changed, strict=True)))

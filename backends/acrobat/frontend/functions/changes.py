@@ -15,17 +15,28 @@ from backends.acrobat.frontend.evaluator.changes.state import root_in_scope
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine, tracked, walked
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
-from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.rewriting.outputs import changed_in_place, changed_values, changes_in_place
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden, is_hidden
 from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved, path_of
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import held_atoms, is_array, is_container, is_object, is_unknown, kind, type_or_none
+from backends.acrobat.frontend.kinds import (
+    held_atoms,
+    is_array,
+    is_container,
+    is_held_tensor,
+    is_object,
+    is_plain,
+    is_unknown,
+    kind,
+    type_or_none,
+)
 from backends.acrobat.frontend.memos import Memo
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
-from backends.acrobat.frontend.values import NOTHING, Dyn, EmptyPlaceholder, Value, is_empty
+from backends.acrobat.frontend.values import NOTHING, Dyn, EmptyPlaceholder, Special, Value, is_empty
 from backends.acrobat.ir import nodes as n
 
 if TYPE_CHECKING:
@@ -62,14 +73,28 @@ class ChangingCall(BoundCall):
                 written = self._argument_node(j) if j < self.own else None
                 if j == i or {self.names[i], self.names[j]} & self.program.carried.beside:
                     continue
-                if written is not None and fresh(self.f, written, self.values[j]):
+                shown = self._shows_part(i, j)
+                if not shown and written is not None and fresh(self.f, written, self.values[j]):
                     continue
-                if any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
+                if shown or any(_same(atom, changed.atom) for atom in held_atoms(self._passed(j))):
                     note_seen_elsewhere(self.f, changed)
                     note_list_seen_elsewhere(self.f, self._argument_node(i) if i < self.own else None, changed.type)
                     which, other = (self.f.shown(self.names[x]) for x in (i, j))
                     what = f"`{self.called}` changes {which}, which it sees under another name, too: {other}"
                     raise Refused(what, "give it a copy there, or leave one of the two out")
+
+    def _shows_part(self, i: int, j: int) -> bool:
+        """Whether argument number `j` may be a view of number `i`, a tensor that is changed, or have it in it: it is written
+        with the name of that."""
+        passed = self._passed(j)
+        other = is_plain(passed) or isinstance(passed, Special) and not is_held_tensor(passed)
+        if max(i, j) >= self.own or i == j or other or not is_array(self._passed(i)) or self.names[i] in self.always:
+            return False
+        whole, written = self._argument_node(i), self._argument_node(j)
+        if whole is None or written is None:
+            return whole is None
+        is_new = is_array(passed) and (fresh(self.f, written, passed) or gives_new_memory(self.f, written))
+        return root_of(whole) in names_in(written) and not is_new
 
     def _only_rebinds(self, i: int) -> bool:
         """Whether parameter number `i` is a `nonlocal` name to which the function only gives other tensors, so that no other
@@ -184,6 +209,12 @@ class ChangingCall(BoundCall):
         for i, value in new.items():
             if i < self.own:
                 self._give_back_one(i, value)
+
+    def _name_given(self, parameter: str) -> str:
+        """The name that the call gives for a parameter which the function changes; "" where it gives no name."""
+        i = self.names.index(parameter) if parameter in self.names[: self.own] else -1
+        written = self._argument_node(i) if i in self.changed else None
+        return written.id if isinstance(written, ast.Name) else ""
 
     def _give_back_one(self, i: int, value: Value) -> None:
         f = self.f

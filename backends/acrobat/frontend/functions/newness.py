@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_ins
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_own_element
-from backends.acrobat.frontend.kinds import is_array, is_plain, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_plain, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
@@ -24,16 +24,19 @@ from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
 @dataclass(frozen=True)
 class Newness:
     """Of a value that a function gives: whether nothing else refers to it (`whole`), and to anything inside of it (`inside`);
-    of a tuple the same of its `parts`."""
+    of a tuple the same of its `parts`. `given`: the parameter that has the value too, a tensor to which nothing else refers."""
 
     whole: bool = False
     inside: bool = False
     parts: tuple[Newness, ...] = ()
+    given: str = ""
 
     def and_also(self, other: Newness) -> Newness:
         """What holds of either value, one that another `return` gives."""
         parts = zip(self.parts, other.parts, strict=True) if len(self.parts) == len(other.parts) else ()
-        return Newness(self.whole and other.whole, self.inside and other.inside, tuple(a.and_also(b) for a, b in parts))
+        given = other.given if self.whole or self.given == other.given else self.given if other.whole else ""
+        both = tuple(a.and_also(b) for a, b in parts)
+        return Newness(self.whole and other.whole, self.inside and other.inside, both, given)
 
 
 SHARED = Newness()
@@ -56,13 +59,15 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
         case ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript() | ast.Call() if fresh(f, source, value):
             return Newness(True, fresh_inside(f, source, type_or_none(value)))
         case ast.Call() if f.new_parts.get(source):
-            return Newness(parts=f.new_parts[source])
+            return Newness(parts=tuple(replace(part, given="") for part in f.new_parts[source]))
         case ast.Call() if (result := variable_of(value)) in f.new_lists:
             return Newness(True, deep(result) in f.new_lists)
         case ast.Call() | ast.Subscript() | ast.Attribute() if is_array(value) and gives_new_memory(f, source):
             return NEW
         case ast.Name(name) if name in f.owned and name not in given_back:
             return Newness(True, deep(name) in f.owned)
+        case ast.Name(name) if name in f.owned and (is_array(value) or is_held_tensor(value)):
+            return Newness(given=name)
     return SHARED
 
 
@@ -96,7 +101,7 @@ def without_lent(f: Frame, newness: Newness, t: Any) -> Newness:
     """`newness` of a value of type `t` without what is lent (`lending`): something else may refer to that, so it is not new."""
     if isinstance(t, TupleT) and len(t.items) == len(newness.parts):
         return Newness(parts=tuple(without_lent(f, n, part) for n, part in zip(newness.parts, t.items, strict=True)))
-    return Newness(newness.whole, newness.inside and not _lends(f, t))
+    return replace(newness, inside=newness.inside and not _lends(f, t), parts=())
 
 
 def _lends(f: Frame, t: Any) -> bool:

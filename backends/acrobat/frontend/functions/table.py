@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
 from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator
-from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, changes_object
+from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, assigns_items, changes_object
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
@@ -33,7 +33,7 @@ from backends.acrobat.frontend.functions.signatures import fixed, has_fixed, sig
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
-from backends.acrobat.frontend.kinds import is_container
+from backends.acrobat.frontend.kinds import is_array, is_container
 from backends.acrobat.frontend.noted_numbers import NotedNumbers
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import GENERIC, decorated, is_installed, of_python, stripped
@@ -234,8 +234,8 @@ class Functions:
         yet, it and the modules like it have them from the next round on."""
         raise NotImplementedError
 
-    def flags(self, name: str) -> n.Weight | None:
-        """The model's buffer of bools of that name as a weight of ones and zeros; None if there is none."""
+    def weight_of_constants(self, name: str) -> n.Weight | None:
+        """The model's buffer of ints or bools of that name as a weight, of ones and zeros for bools; None if there is none."""
         raise NotImplementedError
 
     def tensor_name(self, t: Any, name: str) -> str:
@@ -283,6 +283,8 @@ class Functions:
         """Whether `function`, a method of `owner` or else a function, changes in place what its parameter `name`, one of
         `changed_parameters`, has as its `value`: a list, set or dictionary, or an object of one class."""
         value = value.value if isinstance(value, Narrowed) else value
+        if is_array(value):
+            return assigns_items(function, name)
         union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
         classes = self.datatypes.cases.get(union, ())
         if not classes or union in self.carried.unions or self.datatypes.is_referenced(union):

@@ -11,7 +11,7 @@ from torch import Tensor
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Held, Static, TupleV, Value
+from backends.acrobat.frontend.values import Held, Static, Value
 from backends.acrobat.memory import unusable
 
 METHODS_OF_CONSTANTS = frozenset({"item", "numel", "dim", "size"})
@@ -25,25 +25,10 @@ def host_tensor(name: str, t: Tensor) -> HostTensor:
     return HostTensor(t.detach().clone(), name, name)
 
 
-LONGEST = 64
-"""The most ints of a buffer that are written out where it is an index."""
-
-
-def listed(value: Any) -> Any:
-    """A buffer of ints with one dimension that is an index, as a tensor of ints that is written out; other values as they are.
-    Raises Refused."""
-    if not isinstance(value, HostTensor) or not value.tensor.ndim or value.tensor.dtype not in (torch.int64, torch.int32):
-        return value
-    if value.tensor.ndim > 1 or not 0 < value.tensor.numel() <= LONGEST:
-        shape = tuple(value.tensor.shape)
-        what = f"`{value.name}`, {value.what} of shape {shape}, is no index here"
-        raise Refused(what, f"an index has one dimension, and 1 to {LONGEST} ints if it is a buffer")
-    return Held("ids", TupleV(tuple(map(Static, value.tensor.tolist()))))
-
-
 def attribute(value: HostTensor, name: str) -> Static | None:
-    """The value of `.shape`, `.ndim` or `.dtype`; None for any other name."""
+    """The value of `.shape`, `.ndim`, `.dtype` or `.device`; None for any other name."""
     known = {"shape": tuple(value.tensor.shape), "ndim": value.tensor.ndim, "dtype": value.tensor.dtype}
+    known["device"] = torch.device("cpu")
     return Static(known[name]) if name in known else None
 
 

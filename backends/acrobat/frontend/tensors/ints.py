@@ -232,8 +232,15 @@ def _flatten(f: Frame, x: Any, call: CallArguments) -> Value:
     _, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
     have = [1] if isinstance(x, Held) and x.kind == "loose" else extents_of(f, x) or [1]
     first, last = (dim_of(d, len(have), call.name) for d in (start, end))
-    wider = [e for e in have[first : last + 1] if e != 1] or [1]
-    return arranged(f, elements(f, x), [*have[:first], wider[0], *have[last + 1 :]])
+    joined = have[first : last + 1]
+    if all(isinstance(e, int) for e in joined):
+        size: Any = _product(joined)
+    else:
+        wider = [e for e in joined if e != 1]
+        size = wider[0] if len(wider) == 1 else length(f, elements(f, x)) if len(joined) == len(have) else None
+    if size is None:
+        raise Refused("`flatten` of some of the dimensions of such a tensor of ints is not in the language", "write a view")
+    return arranged(f, elements(f, x), [*have[:first], size, *have[last + 1 :]])
 
 
 def _unsqueeze(f: Frame, x: Any, call: CallArguments) -> Value:

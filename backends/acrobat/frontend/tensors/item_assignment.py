@@ -25,6 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import item, shape
 from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, of_bools, ones_and_zeros
 from backends.acrobat.frontend.tensors.replacing import replaced
 from backends.acrobat.frontend.tensors.several_indices import index_value, ints_in
+from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 
@@ -130,6 +131,12 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
     else:
         advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+
+
+@handles(AUGMENTED, HostTensor)
+def _buffer_changed(f: Frame, s: ast.AugAssign, name: str, before: HostTensor, sum: ast.BinOp) -> None:
+    """`x += 1` of a buffer whose values are constants, which would change it for all instances."""
+    f.problem(s, f"this changes `{before.name}` in place, a tensor of the model", f"write `{name} = {name} + ...` or the like")
 
 
 @handles(AUGMENTED, Held)

@@ -29,7 +29,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
 )
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, of_one_length, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, type_or_none, variable_of
-from backends.acrobat.frontend.tensor_types import extents
+from backends.acrobat.frontend.tensor_types import extents, innermost
 from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
@@ -294,7 +294,11 @@ def _with_leading_ones(f: Frame, x: Any, count: int) -> Any:
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:
     """Map `work` over the parts of `x` along its varying dimension, to the parts of a tensor along dimension `k`."""
-    return of_rows(mapped(f, [x], work), k)
+    result: Any = of_rows(mapped(f, [x], work), k)
+    extent = x.type.extent if isinstance(x, Dyn) and isinstance(x.type, ListT) else None
+    if extent is None or is_unknown(result) or innermost(result.type) != INT:
+        return result
+    return retyped(result, replace(result.type, extent=extent))  # of tensors of ints it stands in the type
 
 
 def select(f: Frame, x: Array, dim: int, i: Value) -> Value:

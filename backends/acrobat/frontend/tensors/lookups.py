@@ -15,9 +15,9 @@ from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_ragged, known
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
-from backends.acrobat.frontend.tensors.host_tensors import listed
+from backends.acrobat.frontend.tensors.int_buffers import as_index
 from backends.acrobat.frontend.tensors.ints import on_host
-from backends.acrobat.frontend.tensors.lifting import axis, each_row, is_numbers, item, numbers, of_rows, op, over_rows, shape
+from backends.acrobat.frontend.tensors.lifting import axis, each_row, is_numbers, item, numbers, of_rows, op, shape
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
@@ -40,7 +40,7 @@ def embedded(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value,
         return Held("row", embedded(f, node, module, table, i.value))
     if isinstance(i, Dyn) and isinstance(i.type, TensorT) and i.type.dtype == "int64":
         i = on_host(f, i)  # computed, as by `topk`: the instance waits
-    i = listed(i)
+    i = as_index(f, i)
     if isinstance(i, Held) and i.kind == "ids":
         rows = [embedded(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})
@@ -71,7 +71,7 @@ def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     if isinstance(ids, Dyn) and isinstance(ids.type, TensorT):  # computed, as by `argmax`: the instance waits
         return row(f.host("int", [item(f, ids, "index")], INT))
     if not is_numbers(ids):
-        return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))
+        return each_row(f, [ids], lambda part: looked_up(f, part, row), axis(ids), shape(ids)[axis(ids)])
     assert isinstance(ids, Dyn)
     assert isinstance(ids.type, ListT)
     flat = numbers(ids, 0, 0)

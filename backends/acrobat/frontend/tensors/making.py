@@ -166,7 +166,7 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     is_known, number = known(value)
     if is_ints(x) or of_ints and computed(x):
         have: Sequence[Any] = shape(x) if computed(x) else extents_of(f, x)
-        if all(isinstance(e, int) for e in have):
+        if all(isinstance(e, int) for e in have) and sum(e != 1 for e in have) <= 1:
             return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
     result = elementwise(

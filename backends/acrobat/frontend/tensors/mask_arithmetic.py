@@ -11,10 +11,10 @@ from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.scalars.operators import of_numbers
+from backends.acrobat.frontend.evaluator.scalars.operators import binary, of_numbers
 from backends.acrobat.frontend.evaluator.tables import BINARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, type_or_none
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.buffers import beside
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, is_ints, on_host
@@ -32,15 +32,19 @@ OF_BOOLS = {"add": "bitor", "mul": "bitand"}
 
 
 @handles(BINARY, HostTensor)
-def _of_buffers(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
-    """A buffer of bools and another value. Raises Mismatch."""
-    x, y = as_flags(f, a), as_flags(f, b)
-    return of_masks(f, node, operator, name, x, y)
+def of_buffers(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """A buffer and another value. Raises Mismatch."""
+    x, y = beside(f, a, b, name == "div"), beside(f, b, a, name == "div")
+    if x is a and y is b:
+        raise Mismatch(next(v for v in (a, b) if isinstance(v, HostTensor)).refusal)
+    return binary(f, node, operator, x, y)
 
 
 @handles(BINARY, Held)
 def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
     """`& | ^` of two masks; `+ - * /` of a mask, as ones and zeros, and another value. Raises Mismatch."""
+    if isinstance(a, HostTensor) or isinstance(b, HostTensor):
+        return of_buffers(f, node, operator, name, a, b)
     a, b = whole_of(f, a), whole_of(f, b)
     if is_one_hot(a) or is_one_hot(b):
         floats = any(dtype_of(v) == torch.float32 or is_number(v) and type_or_none(v) == FLOAT for v in (a, b))

@@ -234,13 +234,15 @@ def of_bools(value: Any) -> bool:
 
 
 def as_mask(f: Frame, value: Any) -> Any:
-    """A tensor of bools of the instance, or one that the model made, as a mask; any other value as it is."""
+    """A tensor of bools of the instance, or one that the model made, or one of bytes, as a mask; any other value as it is."""
+    if isinstance(value, Held) and value.kind == "bytes":
+        return mask(value.value)
     return mask(as_floats(f, value)) if of_bools(value) else value
 
 
 @handles(TRUTHS, Held)
 def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
-    return bool_in(f, x) if is_mask(x) else None
+    return bool_in(f, x) if is_mask(x) or x.kind == "bytes" else None
 
 
 def bool_in(f: Frame, x: Held) -> Value:

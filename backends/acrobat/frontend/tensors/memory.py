@@ -17,7 +17,7 @@ from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number,
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
-from backends.acrobat.frontend.tensors.values import Module
+from backends.acrobat.frontend.tensors.values import HostTensor, Module
 from backends.acrobat.frontend.values import Dyn, Static, Value
 
 OWNERS |= {"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "clone", "cat", "stack"}
@@ -37,6 +37,10 @@ WHOLE |= {"unsqueeze", "view", "view_as"}
 """Those of `VIEWS` that give one tensor, in which no two elements are in one place, as they may be in that of `expand`."""
 
 
+COPIES = {"float", "to", "type_as"}
+"""Those of them that may give a copy of a tensor of another dtype."""
+
+
 OF_CASTS = {"float": torch.float32, "long": torch.int64, "bool": torch.bool}
 """The dtype of what a method gives, which is a copy of a tensor of another dtype."""
 
@@ -46,7 +50,7 @@ def _gives_new(callee: Value | None) -> bool:
     match callee:
         case Method(owner, "float" | "long" | "bool" as name, None) if dtype_of(owner) not in (None, OF_CASTS[name]):
             return True
-        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner) or is_held_tensor(owner):
+        case Method(owner, name, None) if _is_tensor_of_any_form(owner):
             return name not in VIEWS and not name.endswith("_")
         case Static(value):
             known_as = torch_name(value)
@@ -54,6 +58,10 @@ def _gives_new(callee: Value | None) -> bool:
         case Module(module=module):
             return _makes_new(module)
     return False
+
+
+def _is_tensor_of_any_form(value: Value) -> bool:
+    return is_tensor(value) or is_ragged(value) or is_held_tensor(value) or isinstance(value, HostTensor)
 
 
 MAKING: tuple[type[nn.Module], ...] = (nn.Linear, nn.Bilinear, nn.Embedding, nn.EmbeddingBag, nn.LSTMCell, nn.GRUCell)
@@ -109,7 +117,9 @@ def _viewed(f: Frame, source: ast.expr) -> ast.expr:
                 source = owner
             case ast.Call(ast.Attribute(owner, _), _, keywords) if not any(k.arg is None for k in keywords):
                 match f.callees.get(source):
-                    case Method(tensor, name, None) if name in WHOLE and (is_tensor(tensor) or is_ragged(tensor)):
+                    case Method(tensor, name, None) if name in WHOLE and is_array(tensor):
+                        source = owner
+                    case Method(tensor, name, None) if name in WHOLE - COPIES and is_held_tensor(tensor):
                         source = owner
                     case Static(value) if torch_name(value) in WHOLE and source.args:
                         source = source.args[0]

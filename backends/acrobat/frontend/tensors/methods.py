@@ -12,6 +12,7 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, each_as
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
@@ -21,7 +22,8 @@ from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_u
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.buffers import as_tensor, beside, whole_tensor
+from backends.acrobat.frontend.tensors.bytes_of_masks import of_bytes
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, in_place
@@ -87,6 +89,8 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
 
 @handles(ATTRIBUTES, HostTensor)
 def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Value:
+    if name in ("T", "mT", "data"):
+        return f.expression(ast.Attribute(CompiledNode(whole_tensor(f, value)), name, ast.Load()))
     return host_tensors.attribute(value, name) or Method(value, name)
 
 
@@ -112,7 +116,7 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = library.name_for(method.name, kwargs)
-    args, kwargs = each_as(f, ints_of, *each_as(f, as_flags, args, kwargs))
+    args, kwargs = each_as(f, ints_of, *each_as(f, as_tensor, args, kwargs))
     if of_bools(method.owner) and name in MASK_OPERATIONS:
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
@@ -194,7 +198,7 @@ CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
-    args, kwargs = each_as(f, as_flags, args, kwargs)
+    args, kwargs = each_as(f, as_tensor, args, kwargs)
     if is_one_hot(owner):
         result = of_one_hot(f, method.name, [owner, *args], kwargs)
         return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
@@ -211,6 +215,8 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         return inner
     if owner.kind in ("index", "ids", "loose"):
         return _of_ints(f, node, method.name, CallArguments(method.name, [owner, *args], kwargs))
+    if owner.kind == "bytes":
+        return of_bytes(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
     if owner.kind == "row" and method.name in ("view", "reshape"):
         return call_operation(f, "reshape", CallArguments("reshape", [owner.value, *args], kwargs))
     raise Mismatch(owner.refusal)
@@ -246,10 +252,14 @@ def _of_ints(f: Frame, node: ast.AST, name: str, call: CallArguments) -> Value:
 
 @handles(METHODS, HostTensor)
 def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    flags = as_flags(f, method.owner)
-    if flags is not method.owner and method.name not in host_tensors.METHODS_OF_CONSTANTS:
-        return _held_method(f, node, Method(flags, method.name), args, kwargs)
-    return host_tensors.method(method.owner, method.name, [*args, *kwargs.values()])
+    if method.name in host_tensors.METHODS_OF_CONSTANTS:
+        return host_tensors.method(method.owner, method.name, [*args, *kwargs.values()])
+    to = {wanted_dtype(v) for v in (*args, *kwargs.values())} if method.name in ("to", "type", "type_as") else set()
+    whole = beside(f, method.owner, None, method.name == "float" or torch.float32 in to)
+    if whole is method.owner:
+        raise Mismatch(whole.refusal)
+    rule = _held_method if isinstance(whole, Held) else _method
+    return rule(f, node, Method(whole, method.name), args, kwargs)
 
 
 @handles(METHODS, "number")

@@ -143,6 +143,13 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         names = [name for name, _ in method.owner.module.named_children()]
         inside = [(Static(name), attribute(f, node, method.owner, name)) for name in names]
         return Held("iterator", TupleV(tuple(TupleV(x) if method.name == "named_children" else x[1] for x in inside)))
+    if method.function in (nn.Module.modules, nn.Module.named_modules) and not args and not kwargs:
+        paths = [path for path, _ in method.owner.module.named_modules()]
+        for m in method.owner.module.modules():
+            for name in m._modules:
+                f.program.reads.attribute(m, name)
+        own = [(Static(path), method.owner.child(path) if path else method.owner) for path in paths]
+        return Held("iterator", TupleV(tuple(TupleV(x) if method.name == "named_modules" else x[1] for x in own)))
     return f.program.call(f, node, method.function, [method.owner, *args], kwargs)
 
 

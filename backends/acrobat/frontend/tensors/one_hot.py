@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, RESULTS, handles
 from backends.acrobat.frontend.kinds import is_number, is_unknown, known, nothing_known, type_or_none
+from backends.acrobat.frontend.tensors.buffers import whole_tensor
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.ints import computed, on_host_in_parts
@@ -83,6 +84,7 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     i, count = CallArguments("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
     if nothing_known(i) or nothing_known(count):
         return unknown()
+    i = whole_tensor(f, i)
     if dtype_of(i) != torch.int64 and not (is_number(i) and type_or_none(i) == INT):
         raise Refused("`one_hot` takes a tensor of ints")
     if computed(i):

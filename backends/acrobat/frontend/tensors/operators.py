@@ -13,12 +13,12 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_of
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.buffers import as_tensor
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
 from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, item, op, shape, shape_of
-from backends.acrobat.frontend.tensors.mask_arithmetic import of_masks
+from backends.acrobat.frontend.tensors.mask_arithmetic import of_buffers, of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
 from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated, of_bools
 from backends.acrobat.frontend.tensors.operations import call_operation
@@ -29,12 +29,14 @@ from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, u
 
 @handles(BINARY, "tensor", "ragged")
 def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    if isinstance(a, HostTensor) or isinstance(b, HostTensor):
+        return of_buffers(f, node, operator, name, a, b)
     whole = arithmetic(f, name, a, b)
     if whole is not None:
         return whole
     if name == "matmul":
         refuse_ints("@", [a, b])
-    a, b = as_flags(f, a), as_flags(f, b)
+    a, b = as_tensor(f, a), as_tensor(f, b)
     if of_bools(a) or of_bools(b):
         return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
     if isinstance(a, Held) or isinstance(b, Held):

@@ -33,9 +33,10 @@ def is_weight(t: Tensor) -> bool:
 
 
 def values_of(t: Tensor) -> np.ndarray:
-    """The values of a weight, on the host. A lazily negated view gets its sign; bools are ones and zeros."""
+    """The values of a weight, on the host. A lazily negated view gets its sign; bools are ones and zeros,
+    ints are rounded as PyTorch rounds them."""
     array: np.ndarray = t.detach().resolve_neg().cpu().numpy()
-    return array.astype(np.float32) if array.dtype == np.bool_ else array
+    return array.astype(np.float32) if array.dtype in (np.bool_, np.int64) else array
 
 
 def tie_key(t: Tensor) -> Any:

@@ -100,7 +100,7 @@ def _split(f: Frame, call: CallArguments) -> Value:
     return _slices(f, x, d, list(sizes_known))
 
 
-@operation("split_with_sizes")
+@either("split_with_sizes")
 def _split_with_sizes(f: Frame, call: CallArguments) -> Value:
     x, sizes, dim = call.bind("input", "split_sizes", "dim", dim=Static(0))
     return call_operation(f, "split", CallArguments("split", [x, sizes, dim], {}))

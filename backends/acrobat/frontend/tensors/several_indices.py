@@ -12,8 +12,8 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import at, check_equal
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_unknown
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
-from backends.acrobat.frontend.tensors.host_tensors import listed
+from backends.acrobat.frontend.tensors.buffers import as_tensor
+from backends.acrobat.frontend.tensors.int_buffers import as_index
 from backends.acrobat.frontend.tensors.ints import computed, is_ints, listed_ids, on_host_in_parts, whole
 from backends.acrobat.frontend.tensors.lifting import each_row, extent_of, of_rows, select, shape
 from backends.acrobat.frontend.tensors.mask_operations import true_places
@@ -36,7 +36,8 @@ def by_pairs(f: Frame, entries: Sequence[ast.expr]) -> list[int]:
 def index_value(f: Frame, e: ast.expr) -> Any:
     """The value of an index of a tensor: bools, also those of a buffer, as a mask, and a buffer of ints as a tensor of ints."""
     value = f.borrowed(e)
-    return as_mask(f, listed(as_flags(f, value) if isinstance(value, HostTensor) else value))
+    value = as_index(f, value)
+    return as_mask(f, as_tensor(f, value) if isinstance(value, HostTensor) else value)
 
 
 def _names_several(f: Frame, value: Any) -> bool:

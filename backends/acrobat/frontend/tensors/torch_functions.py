@@ -22,7 +22,7 @@ from backends.acrobat.frontend.kinds import is_array, known, nothing_known
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.tensors.bool_buffers import as_flags
+from backends.acrobat.frontend.tensors.buffers import as_tensor
 from backends.acrobat.frontend.tensors.in_place import in_place
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, with_masks
 from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot
@@ -102,7 +102,7 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
                 return with_one_type(f, node, args, kwargs, lambda one, named: work(f, node, one, named, hint))
         elif name == "einsum" and args and isinstance(known(args[0])[1], str):
             args = taken_apart(f, args, ["equation", *known(args[0])[1].partition("->")[0].split(",")], kwargs, ())
-        args, kwargs = each_as(f, as_flags, args, kwargs)
+        args, kwargs = each_as(f, as_tensor, args, kwargs)
         if any(map(is_one_hot, (*args, *kwargs.values()))):
             if (result := of_one_hot(f, name, args, kwargs)) is not None:
                 return result

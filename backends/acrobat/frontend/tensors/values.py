@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.tensors.parameters import constants_of
+from backends.acrobat.frontend.tensors.parameters import constants_of, digest
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Special, Static, Value
 from backends.acrobat.ir import nodes as n
@@ -121,6 +121,17 @@ class HostTensor(Special):
             f"`{self.name}` is {self.what}, of which only values can be read, as in `int({self.name.partition('[')[0]}[0])`: "
             "make it float32 to compute with it"
         )
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        if self.tensor.is_floating_point():
+            raise Mismatch(self.refusal)
+        return "buffer", self.name, digest(self.tensor)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return []
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return self
 
     def read(self) -> Static:
         """`.item()`: its value, exactly. Raises Mismatch."""

@@ -40,6 +40,10 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             for t, new in zip(targets, parts, strict=True):
                 if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
                     f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
+                elif isinstance(t, ast.Name) and new.given == t.id and names.count(t.id) == 1:
+                    f.owned.add(t.id)  # `seq, score = self.put(seq, i)`, which gives the tensor that it has changed
+        case ast.Name(name), ast.Call() if f.gives_name.get(source) == name:
+            f.owned.add(name)
         case ast.Name(name), _ if name in f.env and is_number(
             f.env[name]
         ):  # as a tensor in its place, it will be one of its own

@@ -129,6 +129,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
+    f.gives_name[as_written] = f.gives_name.get(node, "")
     f.new_tensors.discard(as_written)
     f.given_new.discard(as_written)
     if variable_of(result) in f.new_lists:

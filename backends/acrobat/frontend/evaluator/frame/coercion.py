@@ -223,7 +223,7 @@ class CoercingFrame(CoveringFrame):
 
     def as_object(self, value: Value) -> Value:
         """A constant object of the source as one of the program; other values unchanged. Raises Mismatch as `staged`."""
-        if isinstance(value, Static):
+        if isinstance(value, (Static, Special)):
             for rule in STAGED:
                 if (result := rule(self, value)) is not None:
                     return result

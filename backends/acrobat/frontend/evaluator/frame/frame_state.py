@@ -88,6 +88,7 @@ class FrameState:
         self.new_lists: Claims = set()  # variables that hold a new list, made by a called function
         self.given_new: set[ast.AST] = set()  # calls whose results nothing else refers to, nor to anything inside of them
         self.new_tensors: set[ast.AST] = set()  # calls of the source's functions that give a tensor of the caller's own
+        self.gives_name: dict[ast.AST, str] = {}  # call -> the name among its arguments whose tensor it gives, changed
         self.new_parts: dict[ast.AST, tuple[Any, ...]] = {}  # call -> how new each part is of the tuple that it gives
         self.made_alone: set[ast.AST] = set()  # calls of classes, whose objects have nothing in them that is seen elsewhere
         self.ended_claims: Claims = set()  # by the expression that is compiled: it made an object that shares a list

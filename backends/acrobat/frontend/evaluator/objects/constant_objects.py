@@ -18,9 +18,11 @@ from backends.acrobat.frontend.evaluator.tables import STAGED
 from backends.acrobat.frontend.values import Static, Value
 
 
-def _as_object(f: Frame, value: Static) -> Value | None:
+def _as_object(f: Frame, value: Value) -> Value | None:
     """An object of a class of the source, with what it has in its fields, as if the model had made it; None for other
     constants, and for objects that are inside of themselves."""
+    if not isinstance(value, Static):
+        return None
     if refers(f, value.value):
         return reference(f, value.value)
     names = _fields(value.value)

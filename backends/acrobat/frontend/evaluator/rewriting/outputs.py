@@ -205,6 +205,12 @@ def changed_in_place(function: types.FunctionType, name: str) -> bool:
     return False
 
 
+def assigns_items(function: types.FunctionType, name: str) -> bool:
+    """Whether a function assigns to items or slices of its parameter `name`, as `seq[:, 0] = 1` does."""
+    stored = (x for x in own_nodes_of(plainly(source_of(function)[0])) if isinstance(x, ast.Subscript))
+    return any(isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == name for x in stored)
+
+
 def changes_in_place(function: types.FunctionType, owner: type | None, name: str, known: Changing) -> bool:
     """As `changed_in_place`, where also a function of the source that is given the value may change it."""
     others = LIFTED[function].others if function in LIFTED else ()

@@ -146,3 +146,25 @@ def behind_others(self, x):
 def test_masks_that_do_not_fit_are_refused(forward, what):
     with pytest.raises(CompileError, match=what):
         build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 4) for n in (3, 1, 5)])
+
+
+def of_bytes(self, x):
+    n = 0
+    while ((x.sum(0) + n < 2) & (x[0] < 9)).byte().any():
+        n += 1
+    if not (x > 0).byte().all():
+        x = x + (x > 0).byte().any(1).float().unsqueeze(1)
+    flags = (x > 0).byte()
+    return n, flags.sum(), flags.float(), flags.long(), flags.bool(), x[(x[:, 0] > 0).byte()]
+
+
+def test_bytes_of_masks():
+    agrees(with_forward(nn.Module(), of_bytes), [torch.randn(n, 4) for n in (1, 3, 2)])
+
+
+@pytest.mark.parametrize(
+    "forward", [lambda self, x: (x > 0).byte(), lambda self, x: ~(x > 0).byte(), lambda self, x: (x > 0).byte().any().item()]
+)
+def test_bytes_are_no_bools(forward):
+    with pytest.raises(CompileError, match="bytes"):
+        build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 4) for n in (1, 3, 2)])

@@ -76,3 +76,14 @@ def test_as_in_eager_pytorch(forward):
 def test_a_slice_of_a_class_with_a_forward_of_its_own_is_not_called():
     with pytest.raises(CompileError, match="this cannot be called"):
         build(with_forward(Layers(), lambda self, x: self.own[:1](x)), sample=SAMPLE)
+
+
+def of_all_modules(self, x):
+    for m in self.deep.modules():
+        if type(m) is nn.Linear:
+            x = m(x) * m.out_features
+    return x, [name for name, m in self.deep.named_modules() if isinstance(m, nn.Tanh)]
+
+
+def test_modules_and_all_inside():
+    agrees(with_forward(Layers(), of_all_modules), SAMPLE)

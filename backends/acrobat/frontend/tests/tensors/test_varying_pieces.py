@@ -130,7 +130,7 @@ def in_constant_pieces(self, x):
     a, b = x.split([1, 3], 1)
     c, d = x.split((2, 2), -1)
     e, g = x.tensor_split([3], 1)
-    return a, b, c, d, e, g
+    return a, b, c, d, e, g, torch.split_with_sizes(x, [3, 1], dim=1)
 
 
 def test_constant_sizes_need_no_rows():

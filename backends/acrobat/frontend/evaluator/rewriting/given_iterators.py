@@ -22,7 +22,7 @@ NEGATIVE = "Stop argument for islice() must be None or an integer: 0 <= x <= sys
 
 
 @dataclass(frozen=True)
-class Rounds:
+class LoopBody:
     """What a loop does with each value: it is assigned to `target`, then `body` is executed, and `after`, also where `continue`
     ends the body. `rebound` has the names to which the rounds assign."""
 
@@ -31,7 +31,7 @@ class Rounds:
     after: Sequence[ast.stmt]
     rebound: frozenset[str]
 
-    def begun(self, target: ast.expr, first: Sequence[ast.stmt], last: Sequence[ast.stmt] = ()) -> Rounds:
+    def begun(self, target: ast.expr, first: Sequence[ast.stmt], last: Sequence[ast.stmt] = ()) -> LoopBody:
         """The same with another target, and with further statements at both ends."""
         return replace(self, target=target, body=[*first, *self.body], after=[*self.after, *last])
 
@@ -41,14 +41,14 @@ class Walking(Protocol):
 
     def fresh(self, name: str) -> str: ...
 
-    def walk(self, whole: ast.expr, rounds: Rounds) -> Walk | None: ...
+    def walk(self, whole: ast.expr, rounds: LoopBody) -> Walk | None: ...
 
     def calls_generator(self, node: ast.expr) -> bool: ...
 
     def makes_counter(self, node: ast.expr) -> bool: ...
 
 
-def _of_enumerate(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
+def _of_enumerate(loops: Walking, where: ast.Call, rounds: LoopBody) -> Walk | None:
     inner, *given = [*where.args, *(k.value for k in where.keywords)]
     start = given[0] if given else ast.Constant(0)
     number, item = loops.fresh("number"), loops.fresh("item")
@@ -67,7 +67,7 @@ def _taken_apart(where: ast.expr, names: Sequence[str], target: ast.expr) -> lis
     return quoted(where, "target = row", target=copied(target), row=row)
 
 
-def _of_zip(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
+def _of_zip(loops: Walking, where: ast.Call, rounds: LoopBody) -> Walk | None:
     """One argument is a generator, the others become lists: those before the generator are asked for an item before the
     generator computes one, the others after that."""
     args = where.args
@@ -125,7 +125,7 @@ def _may_change(nodes: Sequence[ast.expr], before: Sequence[ast.stmt], loop: Seq
     return not names.isdisjoint(assigned(loop)) or any(handed_on(loop, x) for x in names)
 
 
-def _of_islice(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
+def _of_islice(loops: Walking, where: ast.Call, rounds: LoopBody) -> Walk | None:
     """It asks for no value more than it takes."""
     if len(where.args) != 2:
         return None
@@ -146,15 +146,15 @@ def _name(name: str, where: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Store()), where)
 
 
-def _of_iter(loops: Walking, call: ast.Call, rounds: Rounds) -> Walk | None:
+def _of_iter(loops: Walking, call: ast.Call, rounds: LoopBody) -> Walk | None:
     return loops.walk(call.args[0], rounds) if len(call.args) == 1 else None
 
 
-def _with_function(text: str) -> Callable[[Walking, ast.Call, Rounds], Walk | None]:
+def _with_function(text: str) -> Callable[[Walking, ast.Call, LoopBody], Walk | None]:
     """What is done for a function of Python's that is given a function and an iterator, each `item` of which it gives to the
     function, as `text` says: what it does not take is no round of the loop, `inside`."""
 
-    def work(loops: Walking, where: ast.Call, rounds: Rounds) -> Walk | None:
+    def work(loops: Walking, where: ast.Call, rounds: LoopBody) -> Walk | None:
         if len(where.args) != 2:
             return None
         function, inner = where.args
@@ -173,7 +173,7 @@ def _with_function(text: str) -> Callable[[Walking, ast.Call, Rounds], Walk | No
     return work
 
 
-GIVEN: Mapping[Any, Callable[[Walking, ast.Call, Rounds], Walk | None]] = {
+GIVEN: Mapping[Any, Callable[[Walking, ast.Call, LoopBody], Walk | None]] = {
     enumerate: _of_enumerate,
     zip: _of_zip,
     itertools.islice: _of_islice,

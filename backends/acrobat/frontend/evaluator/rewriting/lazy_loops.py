@@ -21,7 +21,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.rewriting.asked_generators import asks, steps_of, with_steps
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter
 from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator, at_call, free_names
-from backends.acrobat.frontend.evaluator.rewriting.given_iterators import GIVEN, Rounds, Walk, Walking
+from backends.acrobat.frontend.evaluator.rewriting.given_iterators import GIVEN, LoopBody, Walk, Walking
 from backends.acrobat.frontend.evaluator.rewriting.loops_inside import has_own, own_level, walked
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import renamed
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
@@ -165,7 +165,7 @@ class _Loops:
             name = flag = self.fresh("left")
             body = own_level(s.body, lambda x: _noted(x, name) if isinstance(x, ast.Break) else [x])
         rebound = self.rebound | stored([s.target, *body, *meanwhile])
-        walk = self.walk(whole, Rounds(s.target, body, [], rebound))
+        walk = self.walk(whole, LoopBody(s.target, body, [], rebound))
         if walk is None or not flag:
             return walk and (walk[0], [*walk[1], *s.orelse])
         start, orelse = quoted(s, "flag = False", flag=flag), quoted(s, "if not flag: orelse", flag=flag, orelse=s.orelse)
@@ -173,7 +173,7 @@ class _Loops:
 
     # ---- what is walked over
 
-    def walk(self, whole: ast.expr, rounds: Rounds) -> Walk | None:
+    def walk(self, whole: ast.expr, rounds: LoopBody) -> Walk | None:
         """The loop over an expression with a generator in it; None for other expressions."""
         match whole:
             case ast.Call() if place_of(whole) in self.generators:
@@ -184,7 +184,7 @@ class _Loops:
                 return given(self, whole, rounds)
         return None
 
-    def _given(self, callee: ast.expr) -> Callable[[Walking, ast.Call, Rounds], Walk | None] | None:
+    def _given(self, callee: ast.expr) -> Callable[[Walking, ast.Call, LoopBody], Walk | None] | None:
         """What a loop over a call of a function of Python's does with the iterator that the function is given."""
         match callee:
             case ast.Name(name) if name not in self.local:
@@ -214,7 +214,7 @@ class _Loops:
         self.taken |= {*names_in(definition)}
         return at_call(generator, call, self.fresh, rebound) if known and definition not in self.entered else None
 
-    def _generator(self, generator: Generator, call: ast.Call, rounds: Rounds) -> Walk | None:
+    def _generator(self, generator: Generator, call: ast.Call, rounds: LoopBody) -> Walk | None:
         is_named = call is self.named  # and nothing else in its body is
         made = self._at_call(generator, call, rounds.rebound)
         if made is None:
@@ -226,7 +226,7 @@ class _Loops:
             self.arguments, made = made[0], ([], [])
         return made[0], loop
 
-    def _around(self, where: ast.expr, body: Sequence[ast.stmt], rounds: Rounds) -> list[ast.stmt]:
+    def _around(self, where: ast.expr, body: Sequence[ast.stmt], rounds: LoopBody) -> list[ast.stmt]:
         """The statements of a generator, in which the loops are rewritten too, with the rounds in them."""
         before, self.rebound = self.rebound, rounds.rebound
         inside = self.body(body)

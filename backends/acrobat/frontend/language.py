@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.builtins import (
     iterators,
     list_methods,
     mathematics,
+    operator_functions,
     ordering,
     sorted_lists,
     sums,

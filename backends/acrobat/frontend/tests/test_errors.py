@@ -618,7 +618,7 @@ WRONG = {
     "s.n & 0.5": "bit operations need ints",
     "s.n + 'a'": "this operator does not take an int and a string",
     "-'a'": "bad operand type for unary -: 'str'",
-    "~s.n": "this operator does not take an int",
+    "~(s.n / 2)": "this operator does not take a float",
     "s.n if self.forward else 0": "this has no truth value here",
     "s.n is 1": "`is` only compares with None, and objects of the instance",
     "s == s": "`equal`: tensors inside of tuples or objects are not compared",

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, has_items, item_type, length
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped, transposed_lists
-from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, retyped, type_or_none
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, computed, elements, on_host_in_parts, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
@@ -196,6 +199,11 @@ def _ints_too(handler: Callable[[Frame, CallArguments], Any]) -> Callable[[Frame
 
     def work(f: Frame, call: CallArguments) -> Any:
         x = call.args[0] if call.args else None
+        dim, keep = (call.args[i] if i < len(call.args) else call.kwargs.get(k) for i, k in ((1, "dim"), (2, "keepdim")))
+        if keep is not None and isinstance(d := None if dim is None else known(dim)[1], int) and dtype_of(x) == torch.int64:
+            result = call_operation(f, call.name, CallArguments(call.name, [x, Static(d)], {}))
+            at = dim_of(Static(d), len(shape(x)), call.name)
+            return _with_dimension(f, result, at) if constant(keep, "keepdim") else result
         if not computed(x) or len(call.args) > 1 and is_array(call.args[1]):
             return handler(f, call)
         assert isinstance(x, Dyn)
@@ -205,6 +213,13 @@ def _ints_too(handler: Callable[[Frame, CallArguments], Any]) -> Callable[[Frame
         return TupleV(tuple(map(_as_tensor, result.items))) if isinstance(result, TupleV) else _as_tensor(result)
 
     return work
+
+
+def _with_dimension(f: Frame, value: Value, dim: int) -> Value:
+    """A tensor of ints, or each of a tuple of such, with a further dimension of extent 1."""
+    if isinstance(value, TupleV):
+        return TupleV(tuple(_with_dimension(f, v, dim) for v in value.items))
+    return call_operation(f, "unsqueeze", CallArguments("unsqueeze", [value, Static(dim)], {}))
 
 
 def _as_tensor(value: Value) -> Value:

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.changes.indices import from_end
 from backends.acrobat.frontend.evaluator.changes.list_changes import part
@@ -30,6 +32,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.tensors.cutting import Bounds, Index, cut_and_joined, filled_to
+from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -215,7 +218,10 @@ def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -
     if single and floats and not rest and len(shape(flags)) <= len(shape(x)):
         for _ in range(len(shape(x)) - len(shape(flags))):
             flags = move(f, flags, "unsqueeze", len(shape(flags)))
-        number = f.coerce(value, FLOAT) if is_number(value) else value
+        of_ints = dtype_of(x) == torch.int64
+        if of_ints and type_or_none(value) not in (INT, BOOL):
+            raise Refused("what is put among ints is an int", "write `int(...)`")
+        number = f.coerce(value, FLOAT) if is_number(value) and not of_ints else value
         return call_operation(f, "where", CallArguments("where", [mask(flags), number, x], {}))
     of_mask, other = f.chosen_by_mask.get(variable_of(value), ("", None))
     if other is not None and of_mask == variable_of(chosen.value):

@@ -120,12 +120,20 @@ def check(case: Case, cache_folder: Path) -> None:
                 assert_same(mine, theirs, f"instance {number} of {size}")
 
 
+def _kind(x: torch.Tensor) -> str:
+    """Whether a tensor has floats, bools or ints. Widths differ: the interpreter computes in float64, and ints are int64."""
+    return "floats" if x.is_floating_point() else "bools" if x.dtype == torch.bool else "ints"
+
+
 def assert_same(mine: Any, theirs: Any, where: str) -> None:
     """That two results have the same structure, the same host values, and tensors that agree within the tolerance."""
     match theirs:
         case torch.Tensor():
             assert isinstance(mine, torch.Tensor), f"{where}: {type(mine).__name__} where eager gives a tensor"
             assert mine.shape == theirs.shape, f"{where}: shape {tuple(mine.shape)}, eager {tuple(theirs.shape)}"
+            assert not theirs.numel() or _kind(mine) == _kind(theirs), (
+                f"{where}: a tensor of {mine.dtype}, eager {theirs.dtype}"
+            )
             assert torch.allclose(mine.double(), theirs.double(), rtol=TOLERANCE, atol=TOLERANCE), where
         case float():
             assert isinstance(mine, float), f"{where}: {mine!r}, eager {theirs!r}"

@@ -198,7 +198,7 @@ def _ints_too(handler: Callable[[Frame, CallArguments], Any]) -> Callable[[Frame
     """The handler of a reduction for computed tensors of ints too, for which the instance waits."""
 
     def work(f: Frame, call: CallArguments) -> Any:
-        x = call.args[0] if call.args else None
+        x: Any = call.args[0] if call.args else None
         dim, keep = (call.args[i] if i < len(call.args) else call.kwargs.get(k) for i, k in ((1, "dim"), (2, "keepdim")))
         if keep is not None and isinstance(d := None if dim is None else known(dim)[1], int) and dtype_of(x) == torch.int64:
             result = call_operation(f, call.name, CallArguments(call.name, [x, Static(d)], {}))

@@ -73,6 +73,8 @@ def of_length(f: Frame, xs: Array, other: Array) -> Dyn:
     if origin_of(f, xs) == origin_of(f, other):
         return xs  # type: ignore[no-any-return]
     check_equal(f, *(f.host("list.len", [each], INT, "size") for each in (xs, other)))
+    if {origin_of(f, xs), origin_of(f, other)} & f.of_several_extents:
+        f.of_several_extents |= {origin_of(f, xs), origin_of(f, other)}
     return xs  # type: ignore[no-any-return]
 
 

@@ -55,3 +55,24 @@ def groups_of_points(self, xs):
 @pytest.mark.parametrize("forward", [in_columns_again, of_beams, of_one_extent, groups_of_points], ids=lambda f: f.__name__)
 def test_rows_in_groups(forward):
     agrees(with_forward(Model(), forward), LISTS)
+
+
+def of_a_function(self, xs):
+    """What comes from several dimensions is told by another operand: the function does not see how its argument was made."""
+    rows, outs, beams = self.e.weight[torch.tensor(xs)], [], [0]
+    while len(beams) < 5:
+        n = len(beams)
+        queries = torch.stack([self.e.weight[i] for i in beams])
+        outs.append(scores_of(rows.repeat(n, 1), rows[None].expand(n, -1, -1), queries))
+        beams = [*beams, n, n]
+    return outs
+
+
+def scores_of(rows, groups, queries):
+    b, t, _ = list(groups.size())
+    queries = queries.unsqueeze(1).expand(b, t, 4).contiguous().view(-1, 4)
+    return (rows + queries).sum(1).view(-1, t).softmax(1).sum(1)
+
+
+def test_rows_that_a_function_is_given() -> None:
+    agrees(with_forward(Model(), of_a_function), LISTS)

@@ -14,7 +14,7 @@ from copy import copy, deepcopy
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.rewriting.counting import makes_counter, start_and_step
-from backends.acrobat.frontend.evaluator.syntax.bodies import placed
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed, with_bodies
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, children, every_node
@@ -63,7 +63,7 @@ class _Walks:
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for s in body:
-            s = self._inside(s)
+            s = with_bodies(s, self.body)
             match s:
                 case ast.For(iter=ast.IfExp() as choice) if new := self._loop(s, choice):
                     result += new
@@ -75,21 +75,6 @@ class _Walks:
                 case _:
                     result.append(s)
         return result
-
-    def _inside(self, s: ast.stmt) -> ast.stmt:
-        """A statement with the loops inside of it rewritten."""
-        if isinstance(s, INNER):
-            return s
-        new = copy(s)
-        for field in ("body", "orelse", "finalbody"):
-            if isinstance(getattr(s, field, None), list):
-                setattr(new, field, self.body(getattr(s, field)))
-        for field in ("cases", "handlers"):
-            if hasattr(s, field):
-                setattr(new, field, [copy(x) for x in getattr(s, field)])
-                for x in getattr(new, field):
-                    x.body = self.body(x.body)
-        return new
 
     def _statement_naming(self, before: Sequence[ast.stmt], name: str) -> int | None:
         """The index of the statement before a loop that binds its iterable to `name`, if nothing else uses that name, and no

@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Gener
 from backends.acrobat.frontend.evaluator.rewriting.given_iterators import GIVEN, LoopBody, Walk, Walking
 from backends.acrobat.frontend.evaluator.rewriting.loops_inside import has_own, own_level, walked
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import renamed
-from backends.acrobat.frontend.evaluator.syntax.bodies import stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import stored, with_bodies
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes, own_nodes_of
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced, replaced_in
 from backends.acrobat.frontend.syntax_nodes import (
@@ -37,8 +37,6 @@ from backends.acrobat.frontend.syntax_nodes import (
     names_in,
     place_of,
 )
-
-INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def with_lazy_loops(
@@ -89,7 +87,7 @@ class _Loops:
     def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for s in body:
-            s = self._inside(s)
+            s = with_bodies(s, self.body)
             if not isinstance(s, ast.For):
                 result.append(s)
                 continue
@@ -122,21 +120,6 @@ class _Loops:
                         start = [*made[0], *steps.start]
                         body = with_steps(body, name, start, steps, self.fresh) or body
         return body
-
-    def _inside(self, s: ast.stmt) -> ast.stmt:
-        """A statement with the loops inside of it rewritten."""
-        if isinstance(s, INNER):
-            return s
-        new = copy(s)
-        for field in ("body", "orelse", "finalbody"):
-            if isinstance(getattr(s, field, None), list):
-                setattr(new, field, self.body(getattr(s, field)))
-        for field in ("cases", "handlers"):
-            if hasattr(s, field):
-                setattr(new, field, [copy(x) for x in getattr(s, field)])
-                for x in getattr(new, field):
-                    x.body = self.body(x.body)
-        return new
 
     def _statement_making(self, before: Sequence[ast.stmt], whole: ast.expr) -> int | None:
         """The index of the statement before a loop that gives a generator a name which stands in `whole`, if nothing else uses

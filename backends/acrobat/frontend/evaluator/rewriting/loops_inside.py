@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
+from backends.acrobat.frontend.evaluator.syntax.bodies import BODIES, with_bodies
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted, replaced_in
 from backends.acrobat.frontend.syntax_nodes import children, mentions
 
@@ -58,25 +59,9 @@ def own_level(body: Sequence[ast.stmt], by: Callable[[ast.stmt], list[ast.stmt]]
         if isinstance(s, (ast.Break, ast.Continue)):
             result += by(s)
             continue
-        fields = ("orelse",) if isinstance(s, (ast.For, ast.While)) else ("body", "orelse", "finalbody")
-        if not isinstance(s, (ast.FunctionDef, ast.ClassDef)):
-            s = _with_bodies(s, fields, lambda inner: own_level(inner, by))
-        result.append(s)
+        fields = ("orelse",) if isinstance(s, (ast.For, ast.While)) else BODIES
+        result.append(with_bodies(s, lambda inner: own_level(inner, by), fields))
     return result
-
-
-def _with_bodies(s: ast.stmt, fields: Sequence[str], by: Callable[[list[ast.stmt]], list[ast.stmt]]) -> ast.stmt:
-    """A copy of a statement with other bodies, those of cases and handlers among them."""
-    result: Any = copy(s)
-    for field in fields:
-        if isinstance(getattr(s, field, None), list):
-            setattr(result, field, by(getattr(s, field)))
-    for field in ("cases", "handlers"):
-        if hasattr(s, field):
-            setattr(result, field, [copy(x) for x in getattr(s, field)])
-            for x in getattr(result, field):
-                x.body = by(x.body)
-    return result  # type: ignore[no-any-return]
 
 
 def has_own(body: Sequence[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:
@@ -162,7 +147,7 @@ class _Ends:
                 new.orelse = self.body(s.orelse if other else [*s.orelse, *rest], in_loop)
                 return [*result, new]
             else:
-                result.append(_with_bodies(s, ("body", "orelse", "finalbody"), lambda inner: self.body(inner, in_loop)))
+                result.append(with_bodies(s, lambda inner: self.body(inner, in_loop)))
                 if in_loop:
                     continue
             if rest:

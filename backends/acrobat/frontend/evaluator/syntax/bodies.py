@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import lru_cache
 
 from backends.acrobat.frontend.changing_methods import changes_owner, root_of
@@ -19,6 +20,26 @@ def placed(where: ast.AST, statement: ast.stmt) -> ast.stmt:
         if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)
     return statement
+
+
+BODIES = ("body", "orelse", "finalbody")
+
+
+def with_bodies(s: ast.stmt, rewritten: Callable[[list[ast.stmt]], list[ast.stmt]], fields: Sequence[str] = BODIES) -> ast.stmt:
+    """A copy of a statement with its bodies under these names rewritten, and those of its handlers and cases. Functions and
+    classes stay as they are."""
+    if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return s
+    new = copy(s)
+    for field in fields:
+        if isinstance(getattr(s, field, None), list):
+            setattr(new, field, rewritten(getattr(s, field)))
+    for field in ("cases", "handlers"):
+        if hasattr(s, field):
+            setattr(new, field, [copy(x) for x in getattr(s, field)])
+            for x in getattr(new, field):
+                x.body = rewritten(x.body)
+    return new
 
 
 def hint_of(target: ast.expr) -> str:

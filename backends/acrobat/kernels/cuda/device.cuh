@@ -95,32 +95,24 @@ ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// The two halves of a barrier of all blocks, for the class Barrier. A block adds to one of kCounters words, so that fewer blocks
-// wait for each other's additions (a barrier of 132 blocks took 1.04 us on an H100 with one word, 0.98 with eight). A word is 0 at
-// first; its sign bit changes when the last of its blocks has come. Thread t of each block watches word t, and remembers in `last`
-// how that was after the last barrier: so no block has to wait for an answer to its own arrival before it looks for the others'.
-ACROBAT_DEVICE uint32_t grid_start(const uint32_t* words) {
-    uint32_t now = 0;
-    if (threadIdx.x < kCounters) asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(now) : "l"(words + threadIdx.x * kCounterStride) : "memory");
+// Words of the counters of a barrier of all blocks. What a block adds is seen by the others after what it wrote before.
+ACROBAT_DEVICE uint32_t counter_now(const uint32_t* word) {
+    uint32_t now;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
     return now;
 }
-ACROBAT_DEVICE void grid_arrive(uint32_t* words) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const uint32_t counter = blockIdx.x % kCounters, others = (gridDim.x - counter - 1) / kCounters;
-        const uint32_t add = blockIdx.x < kCounters ? 0x80000000u - others : 1u;
-        asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(words + counter * kCounterStride), "r"(add) : "memory");
-    }
+ACROBAT_DEVICE void counter_add(uint32_t* word, uint32_t value) {
+    asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
-ACROBAT_DEVICE uint32_t grid_wait(const uint32_t* words, uint32_t last) {
-    if (threadIdx.x < kCounters && threadIdx.x < gridDim.x) {
-        const uint32_t before = last;
+template <class Reached>
+ACROBAT_DEVICE void counters_wait(const uint32_t* words, int count, int stride, Reached&& reached) {
+    if (threadIdx.x < count) {
+        uint32_t now;
         do {
-            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(last) : "l"(words + threadIdx.x * kCounterStride) : "memory");
-        } while (((before ^ last) & 0x80000000u) == 0);
+            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(words + threadIdx.x * stride) : "memory");
+        } while (!reached(now));
     }
     __syncthreads();
-    return last;
 }
 
 // The cycles that this multiprocessor has counted, at the rate of its clock.
@@ -156,26 +148,44 @@ constexpr int kWarps = kThreads / 32;
 // that others write: it finds out what it has to do next, and reads tables and weights. All threads of a block have to call both.
 // Waiting takes longer than anything else between two steps of a walk, and this work used to come after it (1000 cycles and more
 // of 5000 to 7000 for a step on an H100).
+//
+// A block adds to one of kCounters words, so that fewer blocks wait for each other's additions (a barrier of 132 blocks took
+// 1.04 us on an H100 with one word, 0.98 with eight). The two highest bits of a word say how many barriers all blocks of that
+// word have arrived at, modulo 4; the words are zero at first. No block may rely on seeing a word at a certain time, since the device
+// may let it begin, or look, much later than others, as where several processes share the device:
+// - A block that begins may find that all blocks of another word have arrived at the first barrier already. Its own word waits for
+//   itself, and all words agree when a launch begins, so it takes the count from its own word.
+// - Until a block has seen that all have arrived at a barrier, blocks of other words may have gone on and arrived at the next one,
+//   and no further, since that one waits for this block. So a word that is one barrier ahead has been reached too.
 class Barrier {
    public:
     Barrier() = default;  // one that nobody has arrived at
-    explicit ACROBAT_DEVICE Barrier(uint32_t* words) : words_(words), last_(grid_start(words)) {}
+    explicit ACROBAT_DEVICE Barrier(uint32_t* words) : words_(words), count_(counter_now(own()) >> kCountAt) {}
 
     ACROBAT_DEVICE void arrive() {
         wait();
-        grid_arrive(words_);
+        block_sync();
+        const uint32_t others = (gridDim.x - blockIdx.x % kCounters - 1) / kCounters;  // of this block's word
+        if (threadIdx.x == 0) counter_add(own(), blockIdx.x < kCounters ? (1u << kCountAt) - others : 1u);
+        ++count_;
         arrived_ = true;
     }
     // Waits if this block has arrived and has not waited since.
     ACROBAT_DEVICE void wait() {
         if (!arrived_) return;
-        last_ = grid_wait(words_, last_);
+        const uint32_t count = count_;
+        const int used = int(gridDim.x) < kCounters ? int(gridDim.x) : kCounters;
+        counters_wait(words_, used, kCounterStride, [count](uint32_t now) { return (((now >> kCountAt) - count) & 3u) < 2u; });
         arrived_ = false;
     }
 
    private:
+    static constexpr int kCountAt = 30;
+
+    ACROBAT_DEVICE uint32_t* own() const { return words_ + blockIdx.x % kCounters * kCounterStride; }
+
     uint32_t* words_ = nullptr;
-    uint32_t last_ = 0;
+    uint32_t count_ = 0;  // of the barriers that this block has arrived at, modulo 4
     bool arrived_ = false;
 };
 

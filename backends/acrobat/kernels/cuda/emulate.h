@@ -126,7 +126,7 @@ struct Grid {
     std::function<void()> body;
     void* scheduler = nullptr;
     int now = 0;  // the running fibre
-    std::vector<int> arrivals;  // at barriers of all blocks, of each block that runs
+    int64_t arrivals = 0;  // of blocks at barriers of all blocks
 
     Fibre& running() { return fibres[size_t(now)]; }
 };
@@ -220,6 +220,32 @@ inline void run_block(Grid& g, int of, int first_block, std::mt19937& random) {
         if (g.fibres[size_t(of + t)].at != g.fibres[size_t(of)].at) fail("threads of one block stand at different barriers");
 }
 
+// Runs blocks that are on the device together to their ends, in rounds: each goes on to the next barrier of all blocks, or looks
+// again whether all have arrived at it. In a random order some blocks are passed over in each round, so they begin, arrive and look
+// later than others.
+inline void run_together(Grid& g, int together, int first_block, std::mt19937& random) {
+    constexpr int kMostIdle = 100;
+    const auto at = [&](int b) { return g.fibres[size_t(b * g.threads)].at; };
+    const auto of = [&](At state) {
+        int count = 0;
+        for (int b = 0; b < together; ++b) count += at(b) == state;
+        return count;
+    };
+    for (int64_t before = 0, idle = 0; of(At::Done) < together;) {
+        for (int b : turns(together, random)) {
+            const bool falls_behind = order != 1 && order != -1 && random() % 3 == 0;
+            if (at(b) == At::Done || falls_behind) continue;
+            do run_block(g, b * g.threads, first_block, random);
+            while (at(b) == At::Block);
+        }
+        const int64_t now = g.arrivals + of(At::Done);
+        idle = now == before ? idle + 1 : 0;
+        if (idle > kMostIdle) fail("blocks wait for others that never arrive");
+        before = now;
+        if (acrobat_pause && of(At::Grid) && of(At::Grid) + of(At::Done) == together) acrobat_pause();
+    }
+}
+
 // Runs a grid to its end. The blocks of a cooperative grid run together, those of others one after the other.
 template <class Body>
 void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body&& body) {
@@ -243,7 +269,7 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
             s.shrink_to_fit();
             s.resize(shared_bytes, char(0xff));
         }
-        g.arrivals.assign(size_t(together), 0);
+        g.arrivals = 0;
         for (int i = 0; i < together * threads; ++i) {
             Fibre& f = g.fibres[size_t(i)];
             if (!f.memory) f.memory.reset(new Stack);
@@ -256,27 +282,7 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
             f.copies.clear();
             f.group = 0;
         }
-        for (;;) {
-            int waiting = 0, done = 0;
-            for (int b : turns(together, random)) {
-                const At at = g.fibres[size_t(b * threads)].at;
-                if (at == At::Grid) ++waiting;
-                else if (at == At::Done) ++done;
-                else do run_block(g, b * threads, first, random);  // as far as it can: others are not there to wait for
-                    while (g.fibres[size_t(b * threads)].at == At::Block);
-            }
-            if (done == together) break;
-            if (waiting + done < together) continue;
-            // A block may end after its last arrival, while others still wait for each other.
-            const int all = *std::min_element(g.arrivals.begin(), g.arrivals.end());
-            for (int i = 0; i < together * threads; ++i) {
-                At& at = g.fibres[size_t(i)].at;
-                if (at != At::Grid) continue;
-                if (g.arrivals[size_t(i / threads)] > all) fail("blocks wait for others that never arrive");
-                at = At::Start;
-            }
-            if (acrobat_pause) acrobat_pause();
-        }
+        run_together(g, together, first, random);
     }
     grid = nullptr;
 }
@@ -298,14 +304,21 @@ ACROBAT_DEVICE int64_t clock_cycles() {
     static int64_t cycles = 0;
     return cycles += 1000;
 }
-ACROBAT_DEVICE uint32_t grid_start(const uint32_t*) { return 0; }
-ACROBAT_DEVICE void grid_arrive(uint32_t*) {
-    emulate::pause(emulate::At::Block);
-    if (threadIdx.x == 0) ++emulate::grid->arrivals[size_t(emulate::grid->now / emulate::grid->threads)];
+// The counters of a barrier of all blocks. A block that waits looks again in the next round.
+ACROBAT_DEVICE uint32_t counter_now(const uint32_t* word) { return *word; }
+ACROBAT_DEVICE void counter_add(uint32_t* word, uint32_t value) {
+    *word += value;
+    ++emulate::grid->arrivals;
 }
-ACROBAT_DEVICE uint32_t grid_wait(const uint32_t*, uint32_t) {
-    emulate::pause(emulate::At::Grid);
-    return 0;
+template <class Reached>
+ACROBAT_DEVICE void counters_wait(const uint32_t* words, int count, int stride, Reached&& reached) {
+    const auto all_reached = [&] {
+        for (int i = 0; i < count; ++i)
+            if (!reached(words[i * stride])) return false;
+        return true;
+    };
+    do emulate::pause(emulate::At::Grid);
+    while (!all_reached());
 }
 ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return emulate::exchange(value, by); }

@@ -15,6 +15,8 @@ from backends.acrobat.kernels.cuda.module import HEADERS
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Chain, Module, emitted_for, execute, residual
 
+SEEDS = range(20, 28)
+"""More random orders, for barriers: which of the blocks fall behind matters there."""
 FEW, SHARED_FEW, MANY = CudaSchedule("few", 4, 8, 8), CudaSchedule("few", 8, 1, 16), CudaSchedule("many", 2, 1)
 
 FAULTS = {
@@ -68,6 +70,9 @@ WALK_FAULTS = {
         "        else { if (reads()) K::read(a, at, row, unit, operands); barrier.wait(); }\n",
     ),
     "a tile does not wait": (MANY, "    barrier.wait();\n    many_rows", "    many_rows"),
+    "a block takes the count of barriers from a word that may be ahead": (FEW, "counter_now(own()) >>", "counter_now(words) >>"),
+    "a word that is a barrier ahead is waited for": (FEW, "- count) & 3u) < 2u", "- count) & 3u) == 0u"),
+    "the first of a word's blocks does not count the others": (FEW, "(1u << kCountAt) - others : 1u", "(1u << kCountAt) : 1u"),
 }
 ALSO = {
     "the epilogue's operands are read before the barrier": [
@@ -93,8 +98,9 @@ def attempt(fault: str) -> None:
     built = Module([emitted], [*texts, *once, *planted])
     if in_walk:
         chain = Chain(kernel, "s", emitted)
-        for order in ORDERS:
-            chain.check(built, 7, order)
+        for blocks in (7, 10):  # with 10, two of a barrier's counters have two blocks
+            for order in (*ORDERS, *SEEDS):
+                chain.check(built, blocks, order)
     run = random_run(kernel, 13)
     run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}
     for order in ORDERS:

@@ -11,6 +11,7 @@ import pytest
 from bench.answers import Answer, load, rms, save
 from bench.handover import Reader, Writer
 from bench.outputs import Wrong, fingerprint, flatten
+from bench.verifier import Verifier
 from bench.verify import FEWER_BITS, TOLERANCES, Difference, Expected
 
 
@@ -168,3 +169,11 @@ def test_fewer_bits_have_a_tolerance_of_their_own(precision: str, bits: int) -> 
     without = list((rounded(x)[:, :-8] @ rounded(w)[:-8]).astype(np.float32))
     with pytest.raises(Wrong):
         Expected(right, precision).check(flatten(without), Difference())
+
+
+@pytest.mark.parametrize(("answer", "told"), [(Answer(ONE), "off by 0.0e"), (Answer(np.array([2])), "outputs are indices")])
+def test_a_row_of_fewer_bits_tells_how_far_off_it_is_or_that_outputs_cannot_tell(answer: Answer, told: str) -> None:
+    verifier = Verifier(None, "bf16")  # type: ignore[arg-type]
+    verifier.expect(0, [answer])
+    (flag,) = verifier.judge_precision("")
+    assert flag.startswith("products in bf16: ") and told in flag

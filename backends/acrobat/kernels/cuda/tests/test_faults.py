@@ -70,7 +70,11 @@ WALK_FAULTS = {
         "        else { if (reads()) K::read(a, at, row, unit, operands); barrier.wait(); }\n",
     ),
     "a tile does not wait": (MANY, "    barrier.wait();\n    many_rows", "    many_rows"),
-    "a block takes the count of barriers from a word that may be ahead": (FEW, "counter_now(own()) >>", "counter_now(words) >>"),
+    "a block takes the count of barriers from a word that may be ahead": (
+        FEW,
+        "counter_now(own()) >>",
+        "counter_now(words) >>",
+    ),
     "a word that is a barrier ahead is waited for": (FEW, "- count) & 3u) < 2u", "- count) & 3u) == 0u"),
     "the first of a word's blocks does not count the others": (FEW, "(1u << kCountAt) - others : 1u", "(1u << kCountAt) : 1u"),
 }

@@ -50,7 +50,7 @@ from backends.acrobat.frontend.tensors.several_indices import places_of_mask
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.slices import LARGEST
 from backends.acrobat.frontend.values import END, Dyn, Static, Value, unknown
-from backends.acrobat.library import iteration, selection
+from backends.acrobat.library import changing, iteration, selection
 
 
 def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Value) -> Value:
@@ -70,8 +70,10 @@ def replaced(f: Frame, s: ast.AST, x: Any, indices: Sequence[Index], value: Valu
         first = places_of_mask(f, s, x, 0, first)
         if is_unknown(first):
             return unknown()
+    if is_tensor(x) and (shape(x)[0] or 0) > LARGEST and not isinstance(first, Bounds) and not _pairs(first, rest):
+        return _by_places(f, s, x, first, rest, value)
     rows = _rows(f, x)
-    if _is_places(first) and rest and _is_places(rest[0]):
+    if _pairs(first, rest):
         return _pairs_replaced(f, s, x, [first, rest[0]], rest[1:], value)
     if not _is_places(first) and not isinstance(first, Bounds):
         return _one_replaced(f, s, x, rows, first, rest, value)
@@ -121,6 +123,11 @@ def _is_constant(i: Index) -> bool:
 
 def _is_places(i: Index) -> bool:
     return not isinstance(i, Bounds) and (is_list(i) or is_ragged(i))
+
+
+def _pairs(first: Index, rest: Sequence[Index]) -> bool:
+    """Whether the first two indices choose elements by two tensors of ints."""
+    return _is_places(first) and bool(rest) and _is_places(rest[0])
 
 
 def _rank(indices: Sequence[Index], rank: int) -> int:
@@ -207,6 +214,44 @@ def _one_replaced(f: Frame, s: ast.AST, x: Any, rows: Dyn, i: Value, rest: Seque
     after = f.host("add", [place, Static(1)], INT, "after")
     whole = f.host("list.append", [part(f, rows, Static(0), place), new], rows.type)
     return _of_parts(f, x, f.host("list.concat", [whole, part(f, rows, after, Static(END))], rows.type))
+
+
+def _by_places(f: Frame, s: ast.AST, x: Any, first: Any, rest: Sequence[Index], value: Any) -> Value:
+    """`x[i, ...] = value` and `x[places, ...] = value` of a tensor with many rows: each row is the one from before or the new
+    one, by a mask, so that the tensor is not taken apart. Raises Refused."""
+    if not _is_places(first):
+        return _one_by_mask(f, s, x, first, rest, value)
+    own, value = _own_rows(f, value, _rank([first, *rest], len(shape(x))))
+    places = retyped(first, ListT(INT))
+    if own is None and not rest:
+        chosen = _called(f, s, changing.among, [x, places])
+        return unknown() if is_unknown(chosen) else _called(f, s, changing.where_chosen, [x, chosen, _row_of(f, x, value)])
+    if rest:
+        raise Refused(
+            f"places that are known at run time only change tensors of at most {LARGEST} rows where more indices follow",
+            "change one place after the other in a loop",
+        )
+    return _called(f, s, changing.replaced_in_turn, [x, places, own])
+
+
+def _one_by_mask(f: Frame, s: ast.AST, x: Any, i: Value, rest: Sequence[Index], value: Any) -> Value:
+    """`x[i, ...] = value` for an int."""
+    new: Any = value
+    if rest:
+        before = _called(f, s, changing.row_at, [x, i])
+        new = replaced(f, s, before, rest, value)
+    if is_unknown(new):
+        return unknown()
+    return _called(f, s, changing.replaced_at, [x, i, _row_of(f, x, new)])
+
+
+def _row_of(f: Frame, x: Any, value: Any) -> Any:
+    """What is assigned to a row of `x`: of its type, and where it is a tensor, of its shape. Raises Refused."""
+    if is_number(value) and dtype_of(x) != torch.int64:
+        return f.coerce(value, FLOAT)
+    if dtype_of(x) == torch.int64 and type_or_none(value) not in (INT, BOOL) and dtype_of(value) != torch.int64:
+        raise Refused("what is put among ints is an int", "write `int(...)`")
+    return value if is_number(value) else filled_to(f, shape_of(x)[1:], value)
 
 
 def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -> Value | None:

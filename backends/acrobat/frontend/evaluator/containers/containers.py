@@ -104,6 +104,13 @@ def as_set(f: Frame, node: ast.AST, value: Value) -> Value:
     return of_kind(whole, SET)
 
 
+def staged_constant(f: Frame, node: ast.AST, constant: Any) -> Value:
+    """The value of a constant that is one of several: a set is one of the program, so that others may stand in its place."""
+    if not isinstance(constant, (set, frozenset)):
+        return f.program.wrap(constant)
+    return as_set(f, node, Static(constant)) if constant else empty_of_kind(f, "set")
+
+
 def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
     """The dictionary of the written-out entries `pairs`."""
     result: Value = empty_of_kind(f, "dict")

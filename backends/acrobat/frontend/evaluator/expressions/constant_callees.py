@@ -12,7 +12,7 @@ from typing import Any
 
 from backends.acrobat.core.types import FLOAT
 from backends.acrobat.frontend.derived_containers import container_of
-from backends.acrobat.frontend.evaluator.containers.containers import as_set
+from backends.acrobat.frontend.evaluator.containers.containers import as_set, staged_constant
 from backends.acrobat.frontend.evaluator.containers.derived import made_derived
 from backends.acrobat.frontend.evaluator.expressions.callees import called, is_method_of_text
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
@@ -110,7 +110,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         owner = as_set(f, node, Static(value.__self__))
         return called(f, node, Method(owner, value.__name__, None), args, kwargs, hint)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
-        return of_constant(f, node, value, args)
+        return of_constant(f, node, value, args, functools.partial(staged_constant, f, node))
     if (of_number := _of_number(f, node, value, args)) is not None and not kwargs:
         return of_number
     facts = [known(a) for a in args]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import INT, LIST, DataT, ListT
@@ -15,6 +16,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import of_narrowed
 from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
+from backends.acrobat.frontend.evaluator.containers.containers import staged_constant
 from backends.acrobat.frontend.evaluator.containers.records import as_dict
 from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared_dict
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
@@ -203,7 +205,7 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
         case x, ast.Constant(str()) if not isinstance(x, dict) and constants.method_of(x, "__getitem__") is None:
             return f.problem(node, "this cannot be indexed with a string")
         case dict() as entries, _ if not isinstance(index, ast.Slice):
-            return constants.entry(f, node, entries, f.borrowed(index))
+            return constants.entry(f, node, entries, f.borrowed(index), partial(staged_constant, f, node))
         case tuple(), _:
             return _of_tuple(f, node, value, index)
         case list() as items, _:

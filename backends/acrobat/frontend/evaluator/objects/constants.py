@@ -105,19 +105,20 @@ def maker_of_missing(table: dict[Any, Any]) -> types.FunctionType | None:
     return make if isinstance(make, types.FunctionType) else None
 
 
-def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
+def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value, staged: Callable[[Any], Value] | None = None) -> Value:
     """`table[key]`. A run-time key that is missing is an error of the instance, unless the class of the dictionary says in a
-    `__missing__` of the source what it gives for such a key."""
+    `__missing__` of the source what it gives for such a key. `staged` makes the value of a constant that one of several keys
+    has."""
     if (make := maker_of_missing(table)) is not None and not is_unknown(key):
         of_missing = partial(f.call_with, make, [f.program.wrap(table), key], node)
-        of_present = partial(entry, f, node, dict(table), key)
+        of_present = partial(entry, f, node, dict(table), key, staged)
         is_known, constant = known(key)
         if is_known:
             return of_present() if constant in table else of_missing()
         return choose(f, node, contains(f, key, list(table)), of_present, of_missing)
     key = of_keys(f, node, key, table)
     missing = partial(fail, f, "KeyError: None")
-    if (result := by_none(f, key, [*table], lambda some: entry(f, node, table, some), missing)) is not None:
+    if (result := by_none(f, key, [*table], lambda some: entry(f, node, table, some, staged), missing)) is not None:
         return result
     is_known, constant = known(key)
     if is_known:
@@ -134,7 +135,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
         value_at = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
         return choose(f, node, there, value_at, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
-    return constant_by_key(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
+    return constant_by_key(f, node, list(table), key, lambda k: (staged or f.program.wrap)(table[k]))
 
 
 def constants(f: Frame, values: Sequence[Value]) -> Dyn:
@@ -171,7 +172,7 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
         return f.coerce(of_some, INT)  # type: ignore[return-value]
     if key == Static(None):
         return f.coerce(Static(keys.index(None)), INT)  # type: ignore[return-value]
-    if not isinstance(t := type_of(key), ScalarT) and not is_tuple_type(t) and t != SYMBOL:
+    if not isinstance(t := type_of(key), ScalarT) and not is_tuple_type(t) and t != SYMBOL and not _is_named_tuple(f, t):
         raise Refused(f"a key that is known at run time only is a string, a number or a tuple, not {describe(t)}")
     if len(keys) > FEW and type_of(key) in (SYMBOL, INT) and all(may_equal(key, k) for k in keys):
         at: Value = looked_up(f, key, keys)
@@ -182,10 +183,16 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
             if same != Static(False):
                 at = choose(f, node, same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
-    named = [] if is_tuple_type(t) else [key]
+    named = [key] if isinstance(t, ScalarT) or t == SYMBOL else []
     text = missing if named else missing.partition(":")[0]
     result = choose(f, node, there, lambda: at, lambda: fail(f, text, named, strings_in(named)))
     return f.coerce(result, INT)  # type: ignore[return-value]
+
+
+def _is_named_tuple(f: Frame, t: Any) -> bool:
+    """Whether the objects of a type are named tuples, which are equal where their fields are."""
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return bool(classes) and all(issubclass(c, tuple) and c.__eq__ is tuple.__eq__ for c in classes)
 
 
 def strings_in(values: Sequence[Value]) -> frozenset[int]:
@@ -213,8 +220,15 @@ def method_of(value: Any, name: str) -> types.FunctionType | None:
     return attribute if isinstance(attribute, types.FunctionType) else None
 
 
-def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:
-    """The result of a method of a dictionary, list, tuple or string known at compile time, none of which it may change."""
+def of_constant(
+    f: Frame,
+    node: ast.AST,
+    method: types.BuiltinMethodType,
+    args: list[Value],
+    staged: Callable[[Any], Value] | None = None,
+) -> Value:
+    """The result of a method of a dictionary, list, tuple or string known at compile time, none of which it may change.
+    `staged` is as for `entry`."""
     owner: Any = method.__self__
     name = method.__name__
     facts = [known(a) for a in args]
@@ -241,5 +255,7 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
         return total
     if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):
         default = args[1] if len(args) == 2 else Static(None)
-        return choose(f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0]), lambda: default)
+        return choose(
+            f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0], staged), lambda: default
+        )
     return f.problem(node, f"`{name}` of a constant takes what is known at compile time")

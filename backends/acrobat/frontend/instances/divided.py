@@ -18,6 +18,7 @@ import weakref
 from abc import ABCMeta
 from collections.abc import Collection, Hashable, Sequence
 
+from backends.acrobat import library
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
 
@@ -103,7 +104,10 @@ def is_plain(cls: type) -> bool:
 
 
 def _concerns(span: Span, cls: type, keys: Collection[Key]) -> bool:
-    """Whether a place in the source is in a method of a class, or where an object of it is made."""
+    """Whether a place in the source may be in a method of a class, or is where an object of it is made. Problems in the classes
+    of the library are told where the model calls them."""
+    if cls.__module__.startswith(f"{library.__name__}."):
+        return True
     methods = [x.__code__ for c in cls.__mro__ for x in vars(c).values() if isinstance(x, types.FunctionType)]
     inside = any(m.co_filename == span.file and span.line in range(m.co_firstlineno, _last_line(m) + 1) for m in methods)
     return inside or any((place.file, place.line) == (span.file, span.line) for place, _ in keys)

@@ -969,7 +969,6 @@ IDIOMS = [
 
 REFUSED = {
     "spread_over_defaults": "have a default value",
-    "deque_with_a_limit_given_away": "maxlen",
     "rounding": "a power",
     "alias_of_a_row": "may be seen elsewhere",
     "row_put_into_a_table": "may be seen elsewhere",

@@ -34,6 +34,7 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
+from backends.acrobat.frontend.evaluator.objects.instantiation import instantiate
 from backends.acrobat.frontend.evaluator.objects.referenced import shared_inside
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARY_RULES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -41,6 +42,7 @@ from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_know
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
+from backends.acrobat.library import queues
 
 NAMES_WITHOUT_ORDER = ("min", "max", "any", "all", "set", "frozenset")
 """Functions whose result does not depend on the order of what they walk over."""
@@ -103,7 +105,7 @@ LIBRARY_RULES.append(_of_python)
 def _deque(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     limit = args.pop() if len(args) == 2 else kwargs.pop("maxlen", Static(None))
     if limit != Static(None):
-        return f.problem(node, "a deque with `maxlen` is not in the language", "cut a list: `xs = (xs + [x])[-n:]`")
+        return instantiate(f, node, queues.BoundedDeque, [*(args or [Static(())]), limit], {})
     return builtin(f, node, "list", args, kwargs, hint)
 
 

@@ -116,9 +116,16 @@ def _changes(f: Frame, owner: ast.expr) -> bool:
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         value = f.env[owner.id]
-        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
-        return getattr(value, "python_object", None) is None and not is_object
-    return True
+        return getattr(value, "python_object", None) is None and not _is_object(f, value)
+    if not isinstance(owner, (ast.Attribute, ast.Subscript)):
+        return True
+    with f.trial():
+        return not _is_object(f, f.borrowed(owner))
+
+
+def _is_object(f: Frame, value: Value) -> bool:
+    """Whether a value is an object of a class, and no list that may be None."""
+    return isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
 
 
 def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str = "update") -> bool:

@@ -36,6 +36,8 @@ from backends.acrobat.frontend.syntax_nodes import all_parameters, children, eve
 from backends.acrobat.frontend.values import HELD, Dyn, Held, Special, Static, TupleV, Value, unknown
 
 _loops: dict[ast.For, ast.stmt] = {}
+MAKERS = frozenset({"iter", "map", "filter", "zip", "enumerate", "reversed"})
+"""Python's functions that give iterators."""
 
 
 def has_more(iterator: Any) -> bool:
@@ -80,10 +82,11 @@ def _always_iterator(f: Frame, node: ast.expr | None, seen: frozenset[str] = fro
             return True
         case ast.IfExp(body=one, orelse=other):
             return _always_iterator(f, one, seen) and _always_iterator(f, other, seen)
+        case ast.Name(name) if name in f.iterators_named:
+            sources = _sources(f.definition, name) if f.definition is not None and name not in seen else []
+            return bool(sources) and all(_always_iterator(f, x, seen | {name}) for x in sources)
         case ast.Name(name):
-            return (
-                name in f.iterators_named and name not in seen and _always_iterator(f, f.iterators_named[name], seen | {name})
-            )
+            return _is_given_iterators(f, name)
         case ast.Call():
             match f.callees.get(node):
                 case Nested(definition):
@@ -92,8 +95,40 @@ def _always_iterator(f: Frame, node: ast.expr | None, seen: frozenset[str] = fro
                     return _gives_always(function, None)
                 case Method(function=FunctionType() as function, owner=owner):
                     return _gives_always(function, getattr(owner, "python_object", None))
+                case None:  # it is compiled later
+                    return isinstance(node.func, ast.Name) and node.func.id in MAKERS and f.is_builtin(node.func.id)
             return True  # of Python's own
     return False
+
+
+def _sources(definition: ast.FunctionDef, name: str) -> list[ast.expr]:
+    """All that a function assigns to a name; none if it gets anything otherwise than by assignments to it alone."""
+    out: list[ast.expr] = []
+    for x in every_node(definition):
+        match x:
+            case ast.Assign([ast.Name(target)], value) | ast.AnnAssign(ast.Name(target), value=ast.expr() as value):
+                out += [value] if target == name else []
+    nodes = every_node(definition)
+    known = sum(isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store) for x in nodes)
+    by_patterns = any(isinstance(x, (ast.MatchAs, ast.MatchStar)) and x.name == name for x in every_node(definition))
+    return out if known == len(out) and not by_patterns and name not in all_parameters(definition) else []
+
+
+def _is_given_iterators(f: Frame, name: str) -> bool:
+    """Whether a name is a parameter that is never assigned to, for which all calls give iterators."""
+    if not is_iterator(f.env.get(name)) or f.definition is None:
+        return False
+    if name not in all_parameters(f.definition) or name in stored(f.definition.body):
+        return False
+    function = _compiled_function(f)
+    return function is not None and (function, name) not in f.program.may_be_lists
+
+
+def _compiled_function(f: Frame) -> Any:
+    """The function of which the frame is; None where a part of another one is compiled in it."""
+    function = f.key[0] if f.key is not None else None
+    outer = LIFTED[function].outer if function in LIFTED else function
+    return function if f.function is outer else None
 
 
 def _gives_always(function: FunctionType, owner: Any) -> bool:
@@ -102,7 +137,9 @@ def _gives_always(function: FunctionType, owner: Any) -> bool:
     if is_generator(definition):
         return True
     match [x.value for x in every_node(definition) if isinstance(x, ast.Return)]:
-        case [ast.GeneratorExp() | ast.Call(ast.Name("iter" | "map" | "filter" | "zip" | "enumerate" | "reversed"))]:
+        case [ast.GeneratorExp()]:
+            return True
+        case [ast.Call(ast.Name(maker))] if maker in MAKERS:
             return True
         case [ast.Call(ast.Attribute(ast.Name("itertools")))]:
             return True
@@ -123,16 +160,25 @@ def iterates(f: Frame, source: ast.expr, value: Value) -> bool:
 
 
 def as_parameter(
-    f: Frame, definition: ast.FunctionDef | ast.Lambda, name: str, value: Value, written: ast.expr | None
+    f: Frame,
+    function: Any,
+    definition: ast.FunctionDef | ast.Lambda,
+    name: str,
+    value: Value,
+    written: ast.expr | None,
 ) -> Value:
     """An argument that may be an iterator, `written` in the call, as the value of the parameter `name`. Raises Refused."""
     is_one = is_iterator(value) or gives_iterator(f, written)
     if not is_one and not holds_iterator(value):
         return value
     body = definition.body if isinstance(definition, ast.FunctionDef) else [ast.Expr(definition.body)]
+    always = is_one and not isinstance(definition, ast.Lambda) and _always_iterator(f, written)
+    if not always and (function, name) not in f.program.may_be_lists:
+        f.program.may_be_lists.add((function, name))
+        f.program.changed = True
     if uses(body, name) < SEVERAL:
         return value
-    if not is_one or isinstance(definition, ast.Lambda) or not _always_iterator(f, written):
+    if not always:
         raise Refused(HELD["iterator"])
     return _remaining(f, definition, value)
 
@@ -244,21 +290,31 @@ def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
 
 def _is_used_up(f: Frame, value: Dyn) -> bool:
     """Whether the expression that walks over an iterator takes all remaining items, and nothing asks for more later. That holds
-    if the iterator has one name, which is no parameter, and each expression that reads that name, other than `next`, is the
-    last that does."""
+    if the iterator has one name, which is no parameter, and each expression that reads that name, other than `next` and to give
+    it to a function of the model, is the last that does."""
     names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
-    function = f.key[0] if f.key is not None else None
-    outer = LIFTED[function].outer if function in LIFTED else function
-    if len(names) != 1 or names[0] not in f.owned or f.definition is None or f.function is not outer:
+    if len(names) != 1 or names[0] not in f.owned or f.definition is None or _compiled_function(f) is None:
         return False
     if names[0] in all_parameters(f.definition):  # the caller, or the function around this one, may ask for more
         return False
     (name,) = names
     body = f.definition.body
     given = {id(x.args[0]) for x in every_node(f.definition) if _is_next(x)}
+    calls = (x for x in every_node(f.definition) if isinstance(x, ast.Call) and _calls_own_function(f, x))
+    given |= {id(argument) for x in calls for argument in (*x.args, *(k.value for k in x.keywords))}
     read = [x for x in every_node(f.definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load)]
     around = [innermost(body, x) for x in read if id(x) not in given]
     return all(s is not None and uses([s], name) == 1 and not uses(after(body, s), name) for s in around)
+
+
+def _calls_own_function(f: Frame, call: ast.Call) -> bool:
+    """Whether a call is one of a function of the model, which takes what it needs of an iterator."""
+    match f.callees.get(call):
+        case Static(FunctionType() as function):
+            return function not in FUNCTIONS
+        case Nested() | Method(function=FunctionType()):
+            return True
+    return False
 
 
 def _is_next(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -1,6 +1,7 @@
 """Neural module networks: programs of steps whose values are attention maps, numbers, strings or truths, in one list."""
 
 # mypy: ignore-errors
+# ruff: noqa: UP031, UP032
 from __future__ import annotations
 
 from pathlib import Path

@@ -15,7 +15,7 @@ from torch import nn
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, agrees_unless_refused, with_forward
 
 TREES = [3, (1, 2), ((1, 2), 3), (4, ((5, 1), (2, 2))), ((7, (7, 1)), (0, 3))]
 
@@ -295,3 +295,92 @@ def in_rounds(self, tree):
 def test_what_would_be_used_again_is_refused(forward: Any) -> None:
     with pytest.raises(CompileError, match=r"iterator|under another name"):
         build(with_forward(Encoder(), forward), sample=TREES)
+
+
+class TwoOf:
+    """Takes from an iterator where the object is made, which is compiled in another function."""
+
+    def __init__(self, words):
+        leaves = iter(words)
+        self.one = next(leaves)
+        self.other = next(leaves, 0)
+
+
+class UpToFive:
+    def __init__(self, words):
+        leaves = iter(words)
+        self.one = 0
+        for x in leaves:
+            if x > 5:
+                break
+            self.one += x
+        self.other = next(leaves, -1)
+
+
+class AtOnce:
+    def __init__(self, words):
+        pairs = zip(words, words)
+        self.one = [x * y for x, y in pairs]
+        self.other = 0
+
+
+class OverAChangedAttribute:
+    def __init__(self, words):
+        self.words = list(words)
+        leaves = iter(self.words)
+        self.words.append(4)
+        self.one = list(leaves)
+        self.other = 0
+
+
+class OverAChangedList:
+    def __init__(self, words):
+        more = list(words)
+        leaves = iter(more)
+        more.append(4)
+        self.one = list(leaves)
+        self.other = 0
+
+
+class TheRest:
+    def __init__(self, words):
+        leaves = iter(words)
+        self.one = next(leaves)
+        self.other = list(leaves)
+
+
+def of_two(self, tree):
+    made = TwoOf(self.words(tree) * 2)
+    return made.one, made.other
+
+
+def of_some(self, tree):
+    made = UpToFive(self.words(tree) * 2)
+    return made.one, made.other
+
+
+def of_all(self, tree):
+    made = AtOnce(self.words(tree) * 2)
+    return made.one, made.other
+
+
+@pytest.mark.parametrize("forward", [of_two, of_some, of_all], ids=lambda f: f.__name__)
+def test_iterators_in_an_init(forward: Any) -> None:
+    agrees(with_forward(Encoder(), forward), TREES)
+
+
+def of_a_changed_attribute(self, tree):
+    return OverAChangedAttribute(self.words(tree)).one
+
+
+def of_a_changed_list(self, tree):
+    return OverAChangedList(self.words(tree)).one
+
+
+def of_the_rest(self, tree):
+    return TheRest(self.words(tree)).other
+
+
+@pytest.mark.parametrize("forward", [of_a_changed_attribute, of_a_changed_list, of_the_rest], ids=lambda f: f.__name__)
+def test_iterators_in_an_init_are_right_or_refused(forward: Any) -> None:
+    agrees_unless_refused(with_forward(Encoder(), forward), TREES, "iterator")

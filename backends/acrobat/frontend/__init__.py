@@ -198,7 +198,8 @@ def _built_with(
                 raise
             if before is None and (more.trees or more.mixtures):
                 before = error
-            closes = closes and not builder.closing  # without closing, its problems speak of the source only
+            # without closing, its problems speak of the source only; what begins with more may need it again
+            closes = not builder.closing and (closes or more is not joined)
             joined = more
     raise unsettled(module)
 

@@ -70,7 +70,7 @@ class BoundCall:
         self.names, self.values = names, values
         if not self.of_library:
             for i, (name, v) in enumerate(zip(names, values, strict=True)):
-                values[i] = as_parameter(self.f, self.definition, name, v, self._argument_node(i))
+                values[i] = as_parameter(self.f, self.function, self.definition, name, v, self._argument_node(i))
         self.as_given = tuple(values)
 
     def _before_written(self, args: Sequence[Value]) -> int:

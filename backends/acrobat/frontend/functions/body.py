@@ -14,9 +14,9 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import check_cleared
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.iterator_sources import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
-from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.sizes import Size, common_size, sizes_in
 from backends.acrobat.frontend.evaluator.loops.variables import none_as_number
 from backends.acrobat.frontend.evaluator.objects.classes import class_key

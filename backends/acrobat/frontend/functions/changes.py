@@ -27,6 +27,7 @@ from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,
     is_held_tensor,
+    is_iterator,
     is_object,
     is_plain,
     is_unknown,
@@ -226,6 +227,8 @@ class ChangingCall(BoundCall):
         name = None if written is None else root_of(written)
         if kind(self.as_given[i]) == "iterator" and not isinstance(written, (ast.Name, ast.Attribute)):
             return  # it was made for this call
+        if isinstance(written, ast.Name) and is_iterator(f.env.get(written.id)):
+            return  # nothing reads that name again (`lists/named_iterators.py`)
         if written is None or name is None:
             if written is not None and isinstance(written, ast.Call) and not self._made_for_the_call(i, written):
                 raise Refused("this call changes what another call gives", "give that a name first")

@@ -21,10 +21,10 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
+from backends.acrobat.frontend.evaluator.lists.iterator_sources import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, sliced
 from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
-from backends.acrobat.frontend.evaluator.lists.named_iterators import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.endless import is_endless
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy

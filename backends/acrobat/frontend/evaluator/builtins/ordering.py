@@ -32,6 +32,7 @@ from backends.acrobat.frontend.kinds import (
     is_number,
     is_tensor,
     is_unknown,
+    kind,
     known,
     nothing_known,
     type_of,
@@ -63,7 +64,7 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
         if isinstance(xs, TupleV) and xs.items:
             return _of_parts(f, node, name, list(xs.items))
         item = getattr(type_or_none(xs), "item", None)
-        if not isinstance(item, ScalarT) and has_order(f, item) and (is_list(xs) or containers.kind_of(xs)):
+        if not isinstance(item, ScalarT) and has_order(f, item) and (is_list(xs) or kind(xs) in ("set", "dict", "iterator")):
             return ordered(f, node, name, [xs], {})
         return extremum(f, node, xs, name)
     if not args:

@@ -37,7 +37,7 @@ def kind_of(value: Any) -> str:
     """ "set" or "dict", or "" for other values."""
     t = type_or_none(value)
     whole = t.container if isinstance(t, ListT) else ""
-    return "" if whole in ("list", "tuple") else whole
+    return whole if whole in ("set", "dict") else ""
 
 
 def default_of(f: Frame, whole: Any) -> Value | None:

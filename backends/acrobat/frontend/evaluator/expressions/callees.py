@@ -181,7 +181,8 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
         CallArguments("lambda", args, {}).bind(*places)
     values = CallArguments("lambda", args, kwargs).bind(*places, *named, **dict(callee.defaults))
     values = [
-        nested.as_argument(f, as_parameter(f, written, x, v, None)) for x, v in zip([*places, *named], values, strict=True)
+        nested.as_argument(f, as_parameter(f, f.function, written, x, v, None))
+        for x, v in zip([*places, *named], values, strict=True)
     ]
     nested.up_to_date(f, callee)
     callee = nested.with_present_functions(f, callee)

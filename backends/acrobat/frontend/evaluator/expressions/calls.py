@@ -22,7 +22,8 @@ from backends.acrobat.frontend.evaluator.expressions.given_by_name import given_
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily, gives_iterator
+from backends.acrobat.frontend.evaluator.lists.iterator_sources import gives_iterator
+from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.lists.zipping import unzipped
 from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated, note_taken_at_once

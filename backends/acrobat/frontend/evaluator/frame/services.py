@@ -89,6 +89,7 @@ class ProgramServices(Protocol):
     factories: dict[str, Value]
     derived: dict[str, type]
     gives_iterators: set[Any]
+    may_be_lists: set[tuple[Any, str]]
     seen_whole: set[Any]
     seen_whole_now: set[Any]
     returned: dict[Any, set[Any]]

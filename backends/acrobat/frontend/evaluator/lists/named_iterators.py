@@ -8,7 +8,6 @@ changes a list; there is no other use of it but as an argument of a function of 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Any, TypeGuard
@@ -19,18 +18,25 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.services import Key
+from backends.acrobat.frontend.evaluator.lists.iterator_sources import (
+    always_iterator,
+    behind,
+    changed_before_used,
+    compiled_function,
+    gives_iterator,
+    names_read,
+    uses_behind,
+)
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
-from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, stored
+from backends.acrobat.frontend.evaluator.syntax.bodies import stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
-from backends.acrobat.frontend.evaluator.syntax.own_nodes import is_generator
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.syntax.reading import reads
 from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, innermost, uses
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, ITERATION, handles
 from backends.acrobat.frontend.kinds import as_kind, is_iterator, is_list, kind, nothing_known, retyped, type_of
-from backends.acrobat.frontend.source import LIFTED, source_of
 from backends.acrobat.frontend.specials import Keywords, Method, Nested
 from backends.acrobat.frontend.syntax_nodes import all_parameters, children, every_node
 from backends.acrobat.frontend.values import HELD, Dyn, Held, Special, Static, TupleV, Value, unknown
@@ -61,60 +67,6 @@ def holds_iterator(value: Any) -> bool:
     return is_iterator(value)
 
 
-def gives_iterator(f: Frame, node: ast.AST | None) -> bool:
-    """Whether an expression is a call of a generator function of the model, or of a function that returns the result of one:
-    the program has that result as a list."""
-    match f.callees.get(node) if isinstance(node, ast.Call) else None:
-        case Nested(definition):
-            return is_generator(definition)
-        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
-            return function in f.program.gives_iterators or is_generator(source_of(function)[0])
-    return False
-
-
-def _always_iterator(f: Frame, node: ast.expr | None, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether an expression whose value stands for an iterator gives one whenever it is computed, and never a list, which may
-    be walked over again. `seen` has the names that were followed to get there."""
-    match node:
-        case ast.GeneratorExp():
-            return True
-        case ast.IfExp(body=one, orelse=other):
-            return _always_iterator(f, one, seen) and _always_iterator(f, other, seen)
-        case ast.Name(name):
-            return (
-                name in f.iterators_named and name not in seen and _always_iterator(f, f.iterators_named[name], seen | {name})
-            )
-        case ast.Call():
-            match f.callees.get(node):
-                case Nested(definition):
-                    return is_generator(definition)
-                case Static(FunctionType() as function):
-                    return _gives_always(function, None)
-                case Method(function=FunctionType() as function, owner=owner):
-                    return _gives_always(function, getattr(owner, "python_object", None))
-            return True  # of Python's own
-    return False
-
-
-def _gives_always(function: FunctionType, owner: Any) -> bool:
-    """Whether a function, or method of `owner`, that gives an iterator does so whenever it is called."""
-    definition = source_of(function)[0]
-    if is_generator(definition):
-        return True
-    match [x.value for x in every_node(definition) if isinstance(x, ast.Return)]:
-        case [ast.GeneratorExp() | ast.Call(ast.Name("iter" | "map" | "filter" | "zip" | "enumerate" | "reversed"))]:
-            return True
-        case [ast.Call(ast.Attribute(ast.Name("itertools")))]:
-            return True
-        case [ast.Call(ast.Name(name))]:
-            other = function.__globals__.get(name)
-        case [ast.Call(ast.Attribute(ast.Name(), name))]:
-            other = getattr(type(owner), name, None)
-        case _:
-            return False
-    return isinstance(other, FunctionType) and other is not function and _gives_always(other, owner)
-
-
 def iterates(f: Frame, source: ast.expr, value: Value) -> bool:
     """Whether the value of an expression is an iterator, or a list that stands for one, or is written as a tuple with such."""
     if isinstance(source, ast.Tuple):
@@ -123,16 +75,25 @@ def iterates(f: Frame, source: ast.expr, value: Value) -> bool:
 
 
 def as_parameter(
-    f: Frame, definition: ast.FunctionDef | ast.Lambda, name: str, value: Value, written: ast.expr | None
+    f: Frame,
+    function: Any,
+    definition: ast.FunctionDef | ast.Lambda,
+    name: str,
+    value: Value,
+    written: ast.expr | None,
 ) -> Value:
     """An argument that may be an iterator, `written` in the call, as the value of the parameter `name`. Raises Refused."""
     is_one = is_iterator(value) or gives_iterator(f, written)
     if not is_one and not holds_iterator(value):
         return value
     body = definition.body if isinstance(definition, ast.FunctionDef) else [ast.Expr(definition.body)]
+    always = is_one and not isinstance(definition, ast.Lambda) and always_iterator(f, written)
+    if not always and (function, name) not in f.program.may_be_lists:
+        f.program.may_be_lists.add((function, name))
+        f.program.changed = True
     if uses(body, name) < SEVERAL:
         return value
-    if not is_one or isinstance(definition, ast.Lambda) or not _always_iterator(f, written):
+    if not always:
         raise Refused(HELD["iterator"])
     return _remaining(f, definition, value)
 
@@ -154,36 +115,23 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
         if fields:
             raise Refused(HELD["iterator"])
         return _remaining(f, s, value)
-    rest = after(f.definition.body, s) or f.definition.body
+    rest = behind(f, s)
     if fields:
         used = [x for x in rest if reads(x, name)]
         f.kept_iterators.append((fields, s.lineno, max((x.end_lineno or x.lineno for x in used), default=0)))
-    if _names_read(source) & _changed_before_used(f, rest, name):
+    if changed_before_used(f, s, source, name):
         f.rebind(name, unknown())
         raise Refused(HELD["iterator"])
-    if uses(rest, name) >= SEVERAL:
-        if not _always_iterator(f, source):
+    if uses_behind(f, s, name) >= SEVERAL:
+        if not always_iterator(f, source):
             f.rebind(name, unknown())
             raise Refused(HELD["iterator"])
         return _remaining(f, s, value)
-    if name in _names_read(source) and name in f.iterators_named:  # `order = reversed(order)`
+    if name in names_read(source) and name in f.iterators_named:  # `order = reversed(order)`
         f.read_lazily[source] = fields
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
     f.iterators_named[name] = source
     return None
-
-
-def _names_read(source: ast.AST) -> set[str]:
-    """The names from outside of an expression that it reads, without those that its comprehensions bind."""
-    match source:
-        case ast.Name(name):
-            return {name}
-        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-            first = source.generators[0]
-            inside = [x for x in children(source) if x is not first]
-            read = {name for x in (*inside, *first.ifs) for name in _names_read(x)}
-            return _names_read(first.iter) | read - set(assigned([g.target for g in source.generators]))
-    return {name for x in children(source) for name in _names_read(x)}
 
 
 def fields_read_lazily(f: Frame, node: ast.expr, seen: frozenset[str] = frozenset()) -> set[Key]:
@@ -201,14 +149,6 @@ def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:
     """Note that only its name refers to an iterator that was just assigned."""
     if kind(value) == "iterator" and isinstance(target, ast.Name):
         f.owned |= {target.id} if holds_parts(f, value) else claims(target.id)
-
-
-def _changed_before_used(f: Frame, rest: Sequence[ast.stmt], name: str) -> set[str]:
-    """The names to which statements assign, or whose lists or objects they change, up to the last one that reads `name`."""
-    last = max((i for i, s in enumerate(rest) if reads(s, name)), default=-1)
-    between = rest[: last + 1]
-    changed = {x for x in assigned(between) if x != name}
-    return changed if f.function is None or f.definition is None else changed | f.changed_roots(between)
 
 
 def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:
@@ -244,21 +184,31 @@ def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
 
 def _is_used_up(f: Frame, value: Dyn) -> bool:
     """Whether the expression that walks over an iterator takes all remaining items, and nothing asks for more later. That holds
-    if the iterator has one name, which is no parameter, and each expression that reads that name, other than `next`, is the
-    last that does."""
+    if the iterator has one name, which is no parameter, and each expression that reads that name, other than `next` and to give
+    it to a function of the model, is the last that does."""
     names = [name for name, v in f.env.items() if isinstance(v, Dyn) and v.atom == value.atom]
-    function = f.key[0] if f.key is not None else None
-    outer = LIFTED[function].outer if function in LIFTED else function
-    if len(names) != 1 or names[0] not in f.owned or f.definition is None or f.function is not outer:
+    if len(names) != 1 or names[0] not in f.owned or f.definition is None or compiled_function(f) is None:
         return False
     if names[0] in all_parameters(f.definition):  # the caller, or the function around this one, may ask for more
         return False
     (name,) = names
     body = f.definition.body
     given = {id(x.args[0]) for x in every_node(f.definition) if _is_next(x)}
+    calls = (x for x in every_node(f.definition) if isinstance(x, ast.Call) and _calls_own_function(f, x))
+    given |= {id(argument) for x in calls for argument in (*x.args, *(k.value for k in x.keywords))}
     read = [x for x in every_node(f.definition) if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load)]
     around = [innermost(body, x) for x in read if id(x) not in given]
     return all(s is not None and uses([s], name) == 1 and not uses(after(body, s), name) for s in around)
+
+
+def _calls_own_function(f: Frame, call: ast.Call) -> bool:
+    """Whether a call is one of a function of the model, which takes what it needs of an iterator."""
+    match f.callees.get(call):
+        case Static(FunctionType() as function):
+            return function not in FUNCTIONS
+        case Nested() | Method(function=FunctionType()):
+            return True
+    return False
 
 
 def _is_next(node: ast.AST) -> TypeGuard[ast.Call]:

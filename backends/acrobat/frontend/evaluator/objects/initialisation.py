@@ -84,7 +84,7 @@ class Initialisation:
             return False
         call = CallArguments(name, [unknown(), *args], kwargs, 1)  # the object comes first
         (me, *names), (_, *values) = bound(self.f, definition.args, call, defaults_of(definition, function))
-        values = [as_parameter(self.f, definition, x, v, None) for x, v in zip(names, values, strict=True)]
+        values = [as_parameter(self.f, function, definition, x, v, None) for x, v in zip(names, values, strict=True)]
         body = plainly(definition).body
         if function.__name__ != "__init__":
             body = _without_result(body)

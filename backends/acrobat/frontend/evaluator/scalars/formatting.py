@@ -7,11 +7,11 @@ own `format` and `str` (`core.texts`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, LIST, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, LIST, TupleT, is_tensor_word
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, mapped_choice, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, by_type, is_tree, mixed
@@ -63,10 +63,10 @@ def shown(f: Frame, part: Shown) -> Value | None:
     is_known, x = known(part.value)
     if is_known:
         return Static(_format_of_constant(CONVERSIONS[part.conversion](x), part.spec))
-    if (words := mixed(f, part.value)) and words.keys() <= {*NUMBERS, "str", "object", "tuple", "list"}:
+    if (words := mixed(f, part.value)) and _have_texts(words):
         if is_tree(f, type_of(part.value)):
             return _text_of_tree(f, part)
-        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
+        return _of_each_type(f, part)
     if isinstance(part.value, Dyn) and (inner := optional(f, part.value)) is not None and not is_unassigned(part.value.type):
         return _shown_or_none(f, part, part.value, inner)
     name = "__repr__" if part.conversion == "r" else "__str__"
@@ -100,6 +100,24 @@ def shown(f: Frame, part: Shown) -> Value | None:
         return choose(f, ast.Pass(), part.value, lambda: Static("True"), lambda: Static("False"))
     _format_of_constant({BOOL: False, INT: 0, FLOAT: 0.0, SYMBOL: ""}[t], part.spec)
     return f.host(SHOWN_BY[t], [Static(part.spec), part.value], SYMBOL, "text")
+
+
+def _have_texts(words: Collection[str]) -> bool:
+    """Whether values of these types of Python's, or some of them where others are tensors, are shown in texts."""
+    others = {word for word in words if not is_tensor_word(word)}
+    return bool(others) and others <= {*NUMBERS, "str", "object", "tuple", "list"}
+
+
+def _of_each_type(f: Frame, part: Shown) -> Value:
+    """The text of a mixed value; that of a tensor is an error of the instance. Raises Refused."""
+
+    def of_one(word: str, one: Value) -> Value:
+        if is_tensor_word(word):
+            return fail(f, "the text of a tensor is not known to the compiled program")
+        return _shown_in(f, replace(part, value=one))
+
+    assert isinstance(part.value, Dyn)
+    return by_type(f, ast.Pass(), part.value, of_one)
 
 
 def _of_elements(f: Frame, value: Value) -> Value:
@@ -138,7 +156,7 @@ def _text_of_tree(f: Frame, part: Shown) -> Value | None:
     if part.conversion == "a" or part.spec and not part.conversion:
         return None
     if f.function is strings.text_of_tree and part.value == f.env.get("tree"):
-        return by_type(f, ast.Pass(), part.value, lambda _, one: _shown_in(f, replace(part, value=one)))  # type: ignore[arg-type]
+        return _of_each_type(f, part)
     of_tree = strings.text_of_tree if part.conversion == "r" else strings.str_of_tree
     text = f.program.call(f, ast.Pass(), of_tree, [part.value], {})
     return text if is_unknown(text) or not part.spec else shown(f, Shown(text, part.spec))
@@ -165,7 +183,7 @@ def _shown_or_none(f: Frame, part: Shown, value: Dyn, inner: Any) -> Value | Non
     of_text = inner == SYMBOL or "str" in words
     if (
         inner not in SHOWN_BY
-        and not (words and words.keys() <= {*NUMBERS, "str", "tuple", "list", "object"})
+        and not (words and _have_texts(words))
         and not is_node(inner)
         and (words or kind(guess(inner)) != "object")
     ):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -437,3 +438,48 @@ def test_a_tree_of_a_recursion_that_also_changes_what_is_around_it():
     torch.manual_seed(0)
     rows = torch.randn(5, 2)
     agrees(Split(), [[*rows[:n]] for n in (1, 2, 3, 5)])
+
+
+class BesideLists(Grower):
+    """A tree whose type closes only once it is known that a list has several names, and an object, too."""
+
+    def grow(self, h, k):
+        if k <= 0:
+            return (h, None, None)
+        return (h, self.grow(self.below(h, k), k - 1), self.grow(h * 0.5, k - 2))
+
+    def total(self, tree):
+        return self.zero if tree is None else tree[0] + self.total(tree[1]) - 0.5 * self.total(tree[2])
+
+
+class Count:
+    def __init__(self, word):
+        self.word = word
+        self.times = 0
+
+
+def beside_a_list_with_two_names(self, words):
+    groups = defaultdict(list)
+    for word in words:
+        group = groups[word % 3]
+        group.append(word)
+    return self.total(self.grow(self.zero + sum(len(g) * k for k, g in groups.items()), len(words) % 4)), dict(groups)
+
+
+def beside_an_object_with_two_names(self, words):
+    counts = [Count(word) for word in words]
+    best = counts[0]
+    best.times += 3
+    groups = defaultdict(list)
+    for count in counts:
+        group = groups[count.word % 2]
+        group.append(count)
+        count.times += 1
+    weight = sum(len(g) * k for k, g in groups.items()) + groups[words[0] % 2][0].times
+    return self.total(self.grow(self.zero + best.word, len(words) % 4)) * weight
+
+
+@pytest.mark.parametrize("function", [beside_a_list_with_two_names, beside_an_object_with_two_names])
+def test_trees_beside_lists_and_objects_with_several_names(function):
+    words = [[3], [1, 2, 3], [5, 1, 4, 1, 2, 6, 7, 8], [2, 2], [7, 7, 1, 0, 3, 3], [0]]
+    agrees(with_forward(BesideLists(), function), words)

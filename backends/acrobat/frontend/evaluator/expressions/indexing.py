@@ -46,7 +46,7 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import is_shared
-from backends.acrobat.frontend.values import END, Dyn, Special, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import END, Dyn, Placeholder, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -95,7 +95,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
     if handler is not None and (not nothing_known(value) or kind(value) == "tuple"):
         return handler(f, node, value, index)
-    if nothing_known(value):
+    if nothing_known(value) or isinstance(value, Dyn) and type(value.atom) is Placeholder:  # a tensor in a later round
         return unknown()
     return f.problem(node, "this cannot be indexed")
 

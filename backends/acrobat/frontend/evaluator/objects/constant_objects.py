@@ -30,7 +30,7 @@ def _as_object(f: Frame, value: Value) -> Value | None:
         return None
     x, cls, datatypes = value.value, type(value.value), f.program.datatypes
     if not dataclasses.is_dataclass(x):
-        if cls in datatypes.seen or {*datatypes.made.get(cls, names)} != {*names}:
+        if cls in datatypes.seen and not isinstance(x, tuple) or {*datatypes.made.get(cls, names)} != {*names}:
             return None
         names = list(datatypes.made.get(cls, names))
     values: dict[str, Value] = {}

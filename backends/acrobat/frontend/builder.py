@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import ListT, ScalarT
 from backends.acrobat.frontend.values import Dyn
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.renaming import Names, substitute
@@ -19,7 +21,8 @@ class Builder:
 
     A change in place gives a tensor a new variable. `instead` maps each variable that held the tensor to the new one, which
     replaces it in all later expressions. Only tensors whose variables are in `fresh` may be changed: tensors made in this chain
-    that are not part of another value and have no view, and that no function or other chain has got.
+    that are not part of another value and have no view, and that no function or other chain has got. A variable may stand in
+    several types, such as a list and the tensor of its rows; what replaces it does so too.
     """
 
     def __init__(self, names: Names, instead: Mapping[str, n.Atom] | None = None) -> None:
@@ -34,7 +37,7 @@ class Builder:
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
         """Add a binding of `expr` to a new variable, which is named after `hint`; operands are returned without a binding."""
-        expr = substitute(expr, self.instead)
+        expr = substitute(expr, self.instead, _of_type)
         if isinstance(expr, (n.Var, n.Lit, n.Weight)):
             return Dyn(expr)
         var = n.Var(self.names.fresh(hint), expr.type, span=expr.span)
@@ -49,7 +52,7 @@ class Builder:
             self._note_range(var, expr)
         if isinstance(expr, n.Op) and (OPS[expr.op].fusion in NEW or expr.op in ("cat", "stack", "scalar")):
             self.fresh.add(var.name)
-        elif self.fresh and not isinstance(expr, n.Item):
+        elif self.fresh and not isinstance(expr, n.Item) and not _is_host_number(expr):
             self.fresh -= free_vars(expr)
         return Dyn(var)
 
@@ -73,7 +76,11 @@ class Builder:
 
     def current(self, atom: n.Atom) -> n.Atom:
         """The operand with the present value of `atom`, after all changes in place."""
-        return self.instead.get(atom.name, atom) if isinstance(atom, n.Var) else atom
+        return _of_type(self.instead.get(atom.name, atom), atom) if isinstance(atom, n.Var) else atom
+
+    def has_bound(self, variable: str, since: int = 0) -> bool:
+        """Whether this chain binds a variable, behind its first `since` bindings."""
+        return any(var.name == variable for var, _ in self.bindings[since:])
 
     def change(self, before: n.Var, after: n.Var) -> None:
         """Note that the tensor of `before`, a variable in `fresh`, was changed in place and is now `after`."""
@@ -88,3 +95,15 @@ class Builder:
 
     def finish(self, result: n.Expr) -> n.Expr:
         return from_lets(self.bindings, result)
+
+
+def _is_host_number(expr: n.Expr) -> bool:
+    """Whether an expression gives a number that the host computes, such as an extent: no view of an operand."""
+    return isinstance(expr, n.Host) and isinstance(expr.type, ScalarT)
+
+
+def _of_type(after: n.Atom, before: n.Var) -> n.Atom:
+    """What replaces a variable, in the type in which that stands: a tensor of rows may stand as the list that it is."""
+    if isinstance(after, n.Var) and isinstance(before.type, ListT) and after.type != before.type:
+        return replace(after, type=before.type)
+    return after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from backends.acrobat.core.ops import OPS, Fusion
@@ -77,6 +77,10 @@ class Builder:
     def current(self, atom: n.Atom) -> n.Atom:
         """The operand with the present value of `atom`, after all changes in place."""
         return _of_type(self.instead.get(atom.name, atom), atom) if isinstance(atom, n.Var) else atom
+
+    def all_current(self, variables: Set[str]) -> set[str]:
+        """The names of the variables that hold the present values of variables, after all changes in place."""
+        return {getattr(self.instead.get(name), "name", name) for name in variables}
 
     def has_bound(self, variable: str, since: int = 0) -> bool:
         """Whether this chain binds a variable, behind its first `since` bindings."""

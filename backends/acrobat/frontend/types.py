@@ -150,8 +150,8 @@ def contains_unknown(type: Any) -> bool:
 
 
 def is_known_in_part(type: Any) -> bool:
-    """Whether it is known of a list or dictionary that its elements are tuples, or pairs of a key and a value, and of some parts
-    of these, but not of all, of which types they are."""
+    """Whether it is known of a list or dictionary that its elements are tuples, or pairs of a key and a value, and of some of
+    their parts, but not of all, of which types these are."""
     item = type.item if isinstance(type, ListT) else None
     while isinstance(item, ListT):
         item = item.item

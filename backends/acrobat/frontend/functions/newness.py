@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.ownership.lending import changeable_typ
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import CarriedName
 from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_own_element
-from backends.acrobat.frontend.kinds import held_atoms, is_array, is_held_tensor, is_plain, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_plain, type_or_none, variable_of, variables_in
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
@@ -76,9 +76,10 @@ def is_new_tensor(f: Frame, value: Value, given_back: Sequence[str]) -> bool:
     """Whether a returned value is a tensor of which the caller cannot have another name: it was made in this piece of code, as
     in `return self.relu(out)`, and neither an attribute of a module nor a parameter in `given_back` has it."""
     variable = variable_of(value)
+    if not is_array(value) or variable not in f.builder.fresh:
+        return False
     kept = [v for name, v in f.env.items() if isinstance(name, CarriedName) or name in given_back]
-    current = (getattr(f.builder.current(a), "name", "") for v in kept for a in held_atoms(v))
-    return is_array(value) and variable in f.builder.fresh and variable not in current
+    return not any(variable in f.builder.all_current(variables_in(v)) for v in kept)
 
 
 def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:

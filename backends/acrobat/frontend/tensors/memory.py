@@ -14,7 +14,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
-from backends.acrobat.frontend.kinds import held_atoms, is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of, variables_in
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.new_tensors import changes_operand, makes_new, note_new
@@ -150,9 +150,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
         return  # `x.index_add_(...)` as a statement: nobody has its result
     variable = variable_of(result)
-    named = variable != "" and any(
-        getattr(f.builder.current(a), "name", "") == variable for v in f.env.values() for a in held_atoms(v)
-    )
+    named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
     if is_number(result) or _makes(node, callee) or not named and _gives_new(callee):
         return
     is_new = not named and variable in f.builder.fresh

@@ -34,6 +34,7 @@ class Builder:
         self.offsets: dict[str, tuple[str, int]] = {}  # variable of an int -> another variable, and what is added to that one
         self.divisors: dict[str, int] = {}  # variable of an int that is another one divided by a constant -> that constant
         self.instead: dict[str, n.Atom] = dict(instead or {})
+        self.tried: Builder | None = None  # the chain with which this one tries to go on
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
         """Add a binding of `expr` to a new variable, which is named after `hint`; operands are returned without a binding."""
@@ -86,10 +87,20 @@ class Builder:
         """Whether this chain binds a variable, behind its first `since` bindings."""
         return any(var.name == variable for var, _ in self.bindings[since:])
 
+    def has_made(self, variable: str) -> bool:
+        """Whether this chain binds a variable, or the one that it tries to go on with."""
+        return self.has_bound(variable) or self.tried is not None and self.tried.has_made(variable)
+
     def change(self, before: n.Var, after: n.Var) -> None:
         """Note that the tensor of `before`, a variable in `fresh`, was changed in place and is now `after`."""
         self.fresh.discard(before.name)
         self.instead = {k: after if v == before else v for k, v in self.instead.items()} | {before.name: after}
+
+    def trial(self) -> Builder:
+        """A chain in which is tried what would follow in this one."""
+        further = self.inner()
+        further.tried, further.fresh = self, set(self.fresh)
+        return further
 
     def inner(self) -> Builder:
         inner = Builder(self.names, self.instead)

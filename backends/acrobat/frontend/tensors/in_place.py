@@ -59,7 +59,7 @@ def _only_name(f: Frame, node: ast.AST | None, tensor: n.Atom) -> str | None:
     """The name that alone refers to a tensor which a call changes, where the code around the call has made it and computes
     nothing of its result in the same expression; None if there is none."""
     variable = getattr(tensor, "name", "")
-    if not isinstance(node, ast.Call) or node in f.users or not f.builder.has_bound(variable):
+    if not isinstance(node, ast.Call) or node in f.users or not f.builder.has_made(variable):
         return None
     written = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
     names = [x.id for x in written if isinstance(x, ast.Name) and x.id in f.owned]

@@ -44,7 +44,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         known.update(f.displays, f.sizes, f.empties, f.added)
         return Static(0)
 
-    with f.changes(counted=False) as changed, f.trial():
+    with f.changes(counted=False) as changed, f.trial(goes_on=True):
         trial_value = branch(probe)
     if alike and not _are_alike(f, s, all_at_ends, known):
         return False

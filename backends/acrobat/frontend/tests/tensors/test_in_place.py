@@ -97,6 +97,10 @@ RIGHT = [
     "y = self.a(s.x)\ny = y.view(2, 2)\ny[0, 1] = 1.0\nreturn y.view(-1)",
     "y = self.a(s.x)\nz = y.view(2, 2)\nz[0, 1] = 1.0\nreturn z.view(-1)",
     # under their only name
+    "y = (s.x * 2).view(1, 4)\nif self.a.in_features == 4:\n    y.fill_(0.25)\nreturn y.view(-1)",
+    "y = self.a(s.x) if s.n else self.b(s.x)\nif self.a.in_features == 4:\n    y.relu_()\nreturn y",
+    "y = self.a(s.x)\nfor r in [self.r, self.r]:\n    y = r(y)\nreturn y",
+    "y = self.a(s.x)\nfor i in range(3):\n    z = y\n    self.r(z)\n    y += s.x\nreturn y",
     "y = self.a(s.x)\nz = y.repeat(1)\nself.r(y)\nreturn z",
     "t = (self.a(s.x),)\ny = t[0].repeat(1)\ny.relu_()\nreturn t[0] + y * 10",
     "y = self.a(s.x)\nz = y.clamp_(max=0.2)\nz += 1\nreturn y + 10 * z",

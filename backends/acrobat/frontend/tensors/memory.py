@@ -149,9 +149,11 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
         return  # `x.index_add_(...)` as a statement: nobody has its result
+    if is_number(result) or _makes(node, callee):
+        return
     variable = variable_of(result)
     named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
-    if is_number(result) or _makes(node, callee) or not named and _gives_new(callee):
+    if not named and _gives_new(callee):
         return
     is_new = not named and variable in f.builder.fresh
     if is_new and not _is_view(callee, node) or (is_array(result) or is_held_tensor(result)) and _only_computed_with(f, node):

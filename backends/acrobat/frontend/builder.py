@@ -35,6 +35,7 @@ class Builder:
         self.divisors: dict[str, int] = {}  # variable of an int that is another one divided by a constant -> that constant
         self.instead: dict[str, n.Atom] = dict(instead or {})
         self.tried: Builder | None = None  # the chain with which this one tries to go on
+        self.begun_with: set[str] = set()  # the variables of what a loop carries, if this is a round of one
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
         """Add a binding of `expr` to a new variable, which is named after `hint`; operands are returned without a binding."""
@@ -88,8 +89,10 @@ class Builder:
         return any(var.name == variable for var, _ in self.bindings[since:])
 
     def has_made(self, variable: str) -> bool:
-        """Whether this chain binds a variable, or the one that it tries to go on with."""
-        return self.has_bound(variable) or self.tried is not None and self.tried.has_made(variable)
+        """Whether this chain binds a variable or begins with it, or the chain does that it tries to go on with."""
+        if variable in self.begun_with or self.has_bound(variable):
+            return True
+        return self.tried is not None and self.tried.has_made(variable)
 
     def change(self, before: n.Var, after: n.Var) -> None:
         """Note that the tensor of `before`, a variable in `fresh`, was changed in place and is now `after`."""

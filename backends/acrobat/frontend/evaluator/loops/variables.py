@@ -51,6 +51,7 @@ def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int],
     """Bind the carried names to their values at the start of a round, or after the loop. Those in `sizes` are lists with this
     number of elements, those in `alike` tensors with the extents of these. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in claims(name)}
+    f.builder.begun_with.update(map(variable_of, values.values()))
     for name, value in values.items():
         f.rebind(name, value)
         if name in sizes and variable_of(value):

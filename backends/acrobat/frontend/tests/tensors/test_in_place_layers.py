@@ -64,6 +64,8 @@ RIGHT = [
     "h = self.a(x)\nif n > 2:\n    h = self.b(h)\nreturn self.r(h)",
     "h = self.a(x)\nwhile h.sum() > 0:\n    h = self.r(self.b(h))\n    h -= 5\nreturn self.r(h)",
     "h = self.a(x)\nfor _ in range(n):\n    h = self.r(self.b(h))\n    g = h\n    h += x\n    h = h + g\nreturn h",
+    "y = self.a(x)\nfor i in range(n):\n    y = self.r(y)\n    y = self.b(y)\nreturn y",
+    "y = self.a(x)\nks = []\nfor i in range(n):\n    self.r(y)\n    ks.append(y)\n    y = self.b(y)\nself.r(y)\nreturn y, ks",
     "ys = []\nfor i in range(n):\n    y = self.a(x) * i\n    self.r(y)\n    ys.append(y)\nreturn ys",
     "y = self.kept(x)\nreturn y + self.last + self.seen",
 ]
@@ -83,6 +85,9 @@ REFUSED = [
     "h = self.a(x) if n > 2 else self.b(x)\nreturn h[0] + self.r(h)",
     "gs = []\nh = self.a(x)\nfor _ in range(n):\n    h = self.b(h)\n    gs.append(h)\nself.r(h)\nreturn gs",
     "y = self.kept(x)\ny += 1\nreturn y, self.last",
+    "y = self.a(x)\nk = y\nfor i in range(n):\n    y = self.r(y)\n    y = self.b(y)\nreturn y + k",
+    "y = self.a(x)\nk = y * 2\nfor i in range(n):\n    self.r(y)\n    y, k = k, y\nreturn y + k",
+    "y = self.a(x)\nfor i in range(n):\n    self.r(y)\n    if i > 1:\n        self.leaky(y)\n    y = self.b(y)\nreturn y",
 ]
 SAMPLE = [(torch.randn(2 + i % 3, 4), [1, 2, 3, 4, 0][i % 5]) for i in range(6)]
 

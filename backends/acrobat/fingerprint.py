@@ -94,7 +94,7 @@ class Fingerprint:
         self._hash = hashlib.sha256()
         self._weights = {id(t) for _, t in named_tensors(module) if is_weight(t)}
         self._ties: dict[Any, int] = {}
-        self._float_values = bool(sample) and type(sample[0]) is tuple  # type: ignore[index]  # see `entry._taken_apart`
+        self._float_values = any(type(x) is tuple for x in sample or ())  # see `entry._taken_apart`
         self._in_sample = False
         self._walk(module)
         self._in_sample = True

@@ -173,6 +173,9 @@ class Session:
     def run(self, instances: Sequence[Any]) -> list[Any]:
         """The results of a mini-batch. Raises what a call of the executable raises."""
         address = self.address()
+        boundary = self._build.boundary
+        if boundary is not None and boundary.left_out is not None:
+            instances = [boundary.left_out.whole(x) for x in instances]
         self.memory.enter()
         try:
             allocate = self.results.allocate

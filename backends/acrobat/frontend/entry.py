@@ -18,11 +18,12 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
+from backends.acrobat.frontend.instances.arguments import LeftOut, arguments_of
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.values import TupleV, Value
+from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children, walk
 
@@ -30,13 +31,15 @@ from backends.acrobat.ir.visitor import map_children, walk
 @dataclass(frozen=True)
 class Entry:
     """The model's `forward`: its function and line, the module if it is a method, the parameters that an instance gives, and
-    the values of the others, in the order in which the compiled function takes them."""
+    the values of the others, in the order in which the compiled function takes them. `left_out`: those of the first that an
+    instance may leave out."""
 
     function: FunctionType
     span: Span
     owner: list[Value]
     params: list[str]
     others: dict[str, Value]
+    left_out: LeftOut | None
 
 
 def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
@@ -52,7 +55,7 @@ def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
     definition, file = source_of(function)
     span = span_of(definition, file)
     try:
-        params, others = _parameters(definition, function, bound, module, sample)
+        params, others, left_out = _parameters(definition, function, bound, module, sample)
     except Refused as refused:
         raise CompileError([Problem(span, refused.message, refused.advice)]) from None
     if strange := decorated(function):
@@ -67,15 +70,16 @@ def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
         if definition.args.vararg is not None:  # of a wrapper that a decorator has made, most often
             advice = f"name the instance among its parameters, before `*{definition.args.vararg.arg}`"
         raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
-    return Entry(function, span, [root] if bound else [], params, others)
+    return Entry(function, span, [root] if bound else [], params, others, left_out)
 
 
 def _parameters(
     definition: ast.FunctionDef, function: FunctionType, bound: bool, module: nn.Module, sample: Sequence[Any] | None
-) -> tuple[list[str], dict[str, Value]]:
-    """The parameters of `forward` that an instance gives, and the values that the others have, in the order in which the
-    compiled function takes them. An instance gives the parameters that have no default value, or else the first one; if the
-    instances of the sample are tuples that PyTorch takes as several arguments only, it gives so many."""
+) -> tuple[list[str], dict[str, Value], LeftOut | None]:
+    """The parameters of `forward` that an instance gives, the values that the others have, in the order in which the compiled
+    function takes them, and which of the first an instance may leave out. An instance gives the parameters that have no default
+    value, or else the first one; if the instances of the sample are tuples that PyTorch takes as several arguments only, it
+    gives so many, and if they are several numbers of arguments as many as the longest has."""
     written = definition.args
     places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
     defaults = defaults_of(definition, function)
@@ -84,15 +88,32 @@ def _parameters(
         what = f"`forward` takes `{unplaced[0]}` by name only, and an instance is given by position"
         raise Refused(what, "write the parameter before the `*`, or leave the `*` out")
     required = [p for p in places if p not in defaults] or places[:1]
+    left_out = None if written.kwonlyargs else _left_out(module, sample or (), places, defaults)
     count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
-    if len(required) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
+    if left_out is not None:
+        required = places[: left_out.count]
+    elif len(required) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
         required = places[:count]
     others: dict[str, Value] = {
         a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in required
     }
     others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
     others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
-    return required, others
+    return required, others, left_out
+
+
+def _left_out(module: nn.Module, sample: Sequence[Any], places: Sequence[str], defaults: Mapping[str, Any]) -> LeftOut | None:
+    """The parameters that instances of the sample leave out, where these give several numbers of arguments, by position; None
+    where they do not, where eager PyTorch does not take them so, or where a default value is no plain one."""
+    firsts = {len(arguments_of(x)): x for x in reversed(sample)}  # the first instance of each number of arguments
+    missing = places[min(firsts, default=0) : max(firsts, default=0)]
+    if len(firsts) < 2 or max(firsts) > len(places) or any(p not in defaults for p in places[min(firsts) :]):
+        return None
+    values = tuple(defaults[p].value for p in missing if isinstance(defaults[p], Static))
+    if len(values) < len(missing) or not all(v is None or type(v) in (bool, int, float, str) for v in values):
+        return None
+    taken = all(_runs(module, arguments_of(x)) and not (type(x) is tuple and _runs(module, (x,))) for x in firsts.values())
+    return LeftOut(max(firsts), values) if taken else None
 
 
 def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
@@ -100,16 +121,17 @@ def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
     copy of the model, cannot take the first one whole, and can take it apart."""
     if any(type(x) is not tuple or len(x) != count for x in sample):
         return False
+    return not _runs(module, (sample[0],)) and _runs(module, sample[0])
 
-    def runs(*arguments: Any) -> bool:
-        try:
-            with torch.no_grad():
-                copy.deepcopy(module)(*copy.deepcopy(arguments))
-        except Exception:  # whatever the model raises
-            return False
-        return True
 
-    return not runs(sample[0]) and runs(*sample[0])
+def _runs(module: nn.Module, arguments: tuple[Any, ...]) -> bool:
+    """Whether eager PyTorch takes these arguments, tried on copies of the model and of them."""
+    try:
+        with torch.no_grad():
+            copy.deepcopy(module)(*copy.deepcopy(arguments))
+    except Exception:  # whatever the model raises
+        return False
+    return True
 
 
 def annotation_of_instance(annotated: Mapping[str, Any], params: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from typing import Any, TypeGuard
@@ -76,6 +77,13 @@ def held_atoms(value: Value) -> list[n.Atom]:
 def variable_of(value: Any) -> str:
     """The name of the program's variable that holds a value; "" if none does."""
     return getattr(value.atom, "name", "") if isinstance(value, Dyn) else ""
+
+
+def variables_in(value: Value) -> set[str]:
+    """The names of the program's variables that a value is made of; none of what the program cannot have, such as a slice."""
+    with suppress(Mismatch):
+        return {atom.name for atom in held_atoms(value) if isinstance(atom, n.Var)}
+    return set()
 
 
 def is_number(value: Value) -> bool:

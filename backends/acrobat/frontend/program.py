@@ -43,6 +43,8 @@ class ProgramBuilder(FunctionsOfModel):
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
         entry = entry_of(self.root, sample)
+        if entry.left_out is not None and sample is not None:
+            sample = [entry.left_out.whole(x) for x in sample]
         self.changing[entry.function] = ()  # `forward` is not allowed to change its instance
         self.datatypes.sampled = sample is not None
         key, instance = self._in_rounds(entry, hint, sample)
@@ -74,7 +76,7 @@ class ProgramBuilder(FunctionsOfModel):
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
-        return replace(plain(program, self.symbols, self.observed), messages=self.messages)
+        return replace(plain(program, self.symbols, self.observed, entry.left_out), messages=self.messages)
 
     def _refuse_numbers(self, span: Span, functions: dict[str, n.Function]) -> None:
         """Raise NumbersAsTensors where parts of the result may be numbers in PyTorch that the program has as tensors."""

@@ -149,6 +149,15 @@ def contains_unknown(type: Any) -> bool:
     return False
 
 
+def is_known_in_part(type: Any) -> bool:
+    """Whether it is known of a list or dictionary that its elements are tuples, or pairs of a key and a value, and of some of
+    their parts, but not of all, of which types these are."""
+    item = type.item if isinstance(type, ListT) else None
+    while isinstance(item, ListT):
+        item = item.item
+    return isinstance(item, TupleT) and contains_unknown(item) and any(not isinstance(t, UnknownT) for t in item.items)
+
+
 def contains_held(type: Any) -> HeldKind | None:
     """The kind of a value with few uses that values of a type have in them, outside of objects; None if there is none."""
     match type:

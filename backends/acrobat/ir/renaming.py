@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -10,14 +10,16 @@ from backends.acrobat.ir.nodes import Arm, Atom, Expr, Fold, Function, Let, Lit,
 from backends.acrobat.ir.visitor import binders, from_lets, lets, map_children, operands, walk, with_operands
 
 
-def substitute(expr: Expr, to: Mapping[str, Atom]) -> Expr:
-    """`expr` with free variables replaced. Relies on single binding: nothing inside rebinds them."""
+def substitute(expr: Expr, to: Mapping[str, Atom], adapt: Callable[[Atom, Var], Atom] | None = None) -> Expr:
+    """`expr` with free variables replaced, each by what `adapt` makes of the atom in its place and the variable. Relies on
+    single binding: nothing inside rebinds them."""
     if not to:
         return expr
 
     def visit(e: Expr) -> Expr:
         if isinstance(e, Var):
-            return to.get(e.name, e)
+            atom = to.get(e.name, e)
+            return atom if adapt is None or atom is e else adapt(atom, e)
         if isinstance(e, (Lit, Weight)):
             return e
         return map_children(e, visit)

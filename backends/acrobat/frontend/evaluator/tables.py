@@ -120,7 +120,8 @@ SHARED_READ: list[Callable[..., Value]] = []
 MADE: list[Callable[..., Value]] = []
 """(frame, node, value) -> what an expression that makes a list, set or dictionary gives in place of the value."""
 AFTER_CALLS: list[Callable[..., None]] = []
-"""(frame, call, callee, result): what a call changes in what is known about its arguments."""
+"""(frame, call, callee, result, number of the builder's bindings before it, `Builder.fresh` before it): what a call changes in
+what is known about its arguments."""
 NEED_VALUES: list[Callable[[Any], bool]] = []
 """callee -> whether None among the arguments of its calls is an error, as it is in PyTorch's functions."""
 GIVE_NEW: list[Callable[..., bool]] = []

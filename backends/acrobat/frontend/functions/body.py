@@ -28,7 +28,15 @@ from backends.acrobat.frontend.evaluator.syntax.raised import classes_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
-from backends.acrobat.frontend.functions.newness import NEW, SHARED, Newness, newness, newness_in_loop, without_lent
+from backends.acrobat.frontend.functions.newness import (
+    NEW,
+    SHARED,
+    Newness,
+    is_new_tensor,
+    newness,
+    newness_in_loop,
+    without_lent,
+)
 from backends.acrobat.frontend.functions.outcomes import escapes_of
 from backends.acrobat.frontend.functions.results import of_model
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
@@ -219,6 +227,7 @@ class FunctionBody:
         joined = NEW if value == Static(None) else SHARED
         if isinstance(at, ast.Return) and at.value is not None:
             joined = without_lent(self.f, newness(self.f, at.value, value, self.gives_back), type_or_none(value))
+            joined = NEW if is_new_tensor(self.f, value, self.gives_back) else joined
         elif isinstance(at, (ast.For, ast.While)):
             joined = newness_in_loop(self.f, at, type_or_none(value))
         self.newness = joined if self.newness is None else self.newness.and_also(joined)

@@ -14,8 +14,9 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import CarriedName
 from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_own_element
-from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_plain, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_plain, type_or_none, variable_of, variables_in
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
@@ -69,6 +70,16 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
         case ast.Name(name) if name in f.owned and (is_array(value) or is_held_tensor(value)):
             return Newness(given=name)
     return SHARED
+
+
+def is_new_tensor(f: Frame, value: Value, given_back: Sequence[str]) -> bool:
+    """Whether a returned value is a tensor of which the caller cannot have another name: it was made in this piece of code, as
+    in `return self.relu(out)`, and neither an attribute of a module nor a parameter in `given_back` has it."""
+    variable = variable_of(value)
+    if not is_array(value) or variable not in f.builder.fresh:
+        return False
+    kept = [v for name, v in f.env.items() if isinstance(name, CarriedName) or name in given_back]
+    return not any(variable in f.builder.all_current(variables_in(v)) for v in kept)
 
 
 def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend.instances.arguments import LeftOut
 from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.tensor_types import extents
@@ -47,13 +48,20 @@ class Symbols:
 
 class Boundary:
     """Converts instances into the program's values, and results back. `instance` and `result` are their types in the front end,
-    `datatypes` its unions; `observed` says that the types come from a sample."""
+    `datatypes` its unions; `observed` says that the types come from a sample, `left_out` which arguments instances may leave
+    out."""
 
     def __init__(
-        self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols, observed: bool = False
+        self,
+        instance: Any,
+        result: Any,
+        datatypes: Mapping[str, DataType],
+        symbols: Symbols,
+        observed: bool = False,
+        left_out: LeftOut | None = None,
     ) -> None:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
-        self.observed = observed
+        self.observed, self.left_out = observed, left_out
         self._plain: dict[Any, bool] = {}
         self._numbered: dict[int, Any] = {}  # by number, the objects of this instance that have one
         self._made: dict[tuple[int, str], Any] = {}  # (id, union) of an object of this instance -> its conversion
@@ -100,7 +108,8 @@ class Boundary:
         """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
         self._made.clear()
         self._numbered.clear()
-        return self._in(self.instance, value, "instance")
+        whole = value if self.left_out is None else self.left_out.whole(value)
+        return self._in(self.instance, whole, "instance")
 
     def _in(self, t: Any, value: Any, path: str) -> Any:
         if self.same(t):

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
 from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, of_one_length, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.tensor_types import extents, innermost
+from backends.acrobat.frontend.tensors.new_tensors import note_new
 from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
@@ -46,7 +47,8 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
     if any(is_ragged(a) for a in args):
         if OPS[name].fusion is not Fusion.ELEMENTWISE:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language here")
-        return elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint))  # type: ignore[return-value]
+        bound = len(f.builder.bindings)
+        return note_new(f, bound, elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint)))  # type: ignore[return-value]
     atoms = []
     for a in args:
         atoms.append(operand(f, a))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Set
 from types import FunctionType
 
 import torch
@@ -13,12 +14,13 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
-from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of, variables_in
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
+from backends.acrobat.frontend.tensors.new_tensors import changes_operand, makes_new, note_new
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
 from backends.acrobat.frontend.tensors.values import HostTensor, Module
-from backends.acrobat.frontend.values import Dyn, Static, Value
+from backends.acrobat.frontend.values import Static, Value
 
 OWNERS |= {"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "clone", "cat", "stack"}
 OWNERS |= {"new", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"}
@@ -56,28 +58,12 @@ def _gives_new(callee: Value | None) -> bool:
             known_as = torch_name(value)
             return known_as is not None and known_as not in VIEWS and not known_as.endswith("_")
         case Module(module=module):
-            return _makes_new(module)
+            return makes_new(module)
     return False
 
 
 def _is_tensor_of_any_form(value: Value) -> bool:
     return is_tensor(value) or is_ragged(value) or is_held_tensor(value) or isinstance(value, HostTensor)
-
-
-MAKING: tuple[type[nn.Module], ...] = (nn.Linear, nn.Bilinear, nn.Embedding, nn.EmbeddingBag, nn.LSTMCell, nn.GRUCell)
-MAKING += (nn.RNNCell, nn.Conv1d, nn.Conv2d, nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d)
-MAKING += (nn.Softmax, nn.LogSoftmax, nn.Tanh, nn.Sigmoid, nn.ReLU, nn.LeakyReLU, nn.ELU, nn.GELU, nn.SiLU, nn.Softplus)
-"""Modules whose `forward` gives new tensors, if they are not told to work in place."""
-
-
-def _makes_new(module: nn.Module) -> bool:
-    """Whether the tensors that a module of PyTorch gives share no memory with anything else."""
-    if "forward" in vars(module) or not type(module).forward.__module__.startswith("torch."):
-        return False  # the source says what it gives
-    if isinstance(module, nn.Sequential):
-        making = [m for m in module if not isinstance(m, (nn.Identity, nn.Dropout, nn.Flatten, nn.Unflatten))]
-        return bool(making) and _makes_new(making[-1])
-    return isinstance(module, MAKING) and not getattr(module, "inplace", False)
 
 
 def _gives_new_memory(f: Frame, source: ast.expr) -> bool:
@@ -87,7 +73,7 @@ def _gives_new_memory(f: Frame, source: ast.expr) -> bool:
     match source:
         case ast.Call():
             callee = f.callees.get(source)
-            return source in f.new_tensors or _gives_new(callee) and not _may_work_in_place(source, callee)
+            return source in f.new_tensors or callee is not None and _makes(source, callee)
         case ast.BinOp(left, _, right):
             return all(_is_array_or_number(f, e) for e in (left, right))
         case ast.UnaryOp(ast.USub(), operand):
@@ -123,6 +109,8 @@ def _viewed(f: Frame, source: ast.expr) -> ast.expr:
                         source = owner
                     case Static(value) if torch_name(value) in WHOLE and source.args:
                         source = source.args[0]
+                    case Module(module=module) if changes_operand(module) and len(source.args) == 1:
+                        source = source.args[0]
                     case _:
                         return source
             case _:
@@ -137,17 +125,37 @@ def _name_shown(f: Frame, source: ast.expr) -> str | None:
     return None
 
 
-def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
+def _makes(node: ast.Call, callee: Value) -> bool:
+    """Whether a call gives nothing but new tensors, whatever its arguments say."""
+    return _gives_new(callee) and not _may_work_in_place(node, callee)
+
+
+def _note_new(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int, fresh: Set[str]) -> None:
+    """After a call that makes a tensor: nothing else has its memory, and what had none but its own before still has."""
+    if not _makes(node, callee):
+        if is_array(result) and variable_of(result) in f.new_lists:
+            note_new(f, bound, result)
+        return
+    note_new(f, bound, result)
+    if not isinstance(callee, Module) or not isinstance(
+        callee.module, nn.Sequential
+    ):  # such a one may have modules of the source
+        f.builder.fresh |= fresh
+    if not f.builder.has_bound(variable_of(result), bound):
+        f.builder.fresh.discard(variable_of(result))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
+
+
+def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int, fresh: Set[str]) -> None:
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
         return  # `x.index_add_(...)` as a statement: nobody has its result
-    variable = result.atom if isinstance(result, Dyn) else None
-    named = any(f.builder.current(v.atom) == variable for v in f.env.values() if isinstance(v, Dyn))
-    if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):
-        f.builder.fresh.discard(getattr(variable, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
-    if is_number(result) or not named and _gives_new(callee):
+    if is_number(result) or _makes(node, callee):
         return
-    is_new = not named and getattr(variable, "name", "") in f.builder.fresh
+    variable = variable_of(result)
+    named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
+    if not named and _gives_new(callee):
+        return
+    is_new = not named and variable in f.builder.fresh
     if is_new and not _is_view(callee, node) or (is_array(result) or is_held_tensor(result)) and _only_computed_with(f, node):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
@@ -158,7 +166,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
             if is_new and (whole is None or not (is_tensor(whole) or is_ragged(whole))):
                 continue
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
-                f.builder.fresh.discard(getattr(variable, "name", ""))
+                f.builder.fresh.discard(variable)
             seen_through_view(f, a)
 
 
@@ -174,7 +182,7 @@ def _only_computed_with(f: Frame, view: ast.expr) -> bool:
             return _only_computed_with(f, call) if name in VIEWS else not name.endswith("_")
         case ast.Call() as call:
             callee = f.callees.get(call)
-            return _gives_new(callee) and not _may_work_in_place(call, callee)
+            return callee is not None and _makes(call, callee)
     return False
 
 
@@ -190,6 +198,6 @@ def _is_view(callee: Value, node: ast.Call) -> bool:
     return False
 
 
-AFTER_CALLS.append(_forget_aliases)
+AFTER_CALLS += [_note_new, _forget_aliases]
 GIVE_NEW.append(_gives_new_memory)
 VIEWED.append(_name_shown)

@@ -10,7 +10,6 @@ import torch
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.changes.putting import give
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, each_as
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -18,7 +17,7 @@ from backends.acrobat.frontend.evaluator.objects.enumerations import of_member
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, METHODS, OWNERS, PAIRS, handles
-from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, type_or_none
+from backends.acrobat.frontend.kinds import is_array, is_ragged, is_tensor, is_unknown, type_or_none, variable_of
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors import host_tensors
@@ -26,7 +25,7 @@ from backends.acrobat.frontend.tensors.buffers import as_tensor, beside, whole_t
 from backends.acrobat.frontend.tensors.bytes_of_masks import of_bytes
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
-from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, in_place
+from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, given_to, in_place
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, op, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
@@ -125,20 +124,20 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
     changed = name.removesuffix("_") if name.endswith("_") else ""  # the operation that changes the tensor in place
     if changed in IN_PLACE and is_tensor(method.owner):
-        return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+        return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs), node)
     if changed in OVERWRITING and isinstance(node, ast.Call) and (is_ints(method.owner) or of_bools(method.owner)):
         if (filled := _overwritten(f, node, method.owner, CallArguments(name, args, kwargs))) is not None:
             return filled
     if changed in library.FUNCTIONS and isinstance(node, ast.Call):
         return _changed_by_library(f, node, method.owner, changed, args, kwargs)
     who = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    if changed in IN_PLACE and isinstance(who, ast.Name) and who.id in f.owned:  # of a tensor whose extent varies
+    is_owned, bound = isinstance(who, ast.Name) and who.id in f.owned, len(f.builder.bindings)
+    if changed in IN_PLACE and is_owned and variable_of(method.owner) not in f.builder.fresh:  # of varying extent
         after = call_operation(f, changed, CallArguments(changed, [method.owner, *args], kwargs))
         if not is_unknown(after) and type_or_none(after) != method.owner.type:
             raise Refused(KEEPS_TYPE, "assign the result to a name instead")
-        give(f, who.id, after)
-        return after
-    return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+        return given_to(f, who.id, bound, after)  # type: ignore[union-attr]
+    return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs), node)
 
 
 def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) -> Value | None:
@@ -149,7 +148,7 @@ def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) ->
     is_named = isinstance(who, ast.Name) and who.id in f.owned
     if not is_named and not _made_for(f, node):
         return None
-    (number,) = call.bind("value", value=Static(0))
+    (number,), bound = call.bind("value", value=Static(0)), len(f.builder.bindings)
     if is_unknown(number):  # the type of the result is known all the same, which ends a loop's search for types
         f.program.incomplete = True
         return guess(owner.type) if isinstance(owner, Dyn) else owner
@@ -163,20 +162,21 @@ def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) ->
         )
     else:
         result = call_operation(f, "full_like", CallArguments("full_like", [owner, number], {}))
-    if is_named:
-        give(f, who.id, result)  # type: ignore[attr-defined]
-    return result
+    return given_to(f, who.id, bound, result) if is_named else result  # type: ignore[attr-defined]
 
 
 def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`x.index_add_(...)` and the like, of library operations. Refuses tensors not made by this function or for the call."""
     assert isinstance(node.func, ast.Attribute)
-    changed = f.program.call(f, node, library.FUNCTIONS[name], [owner, *args], kwargs)
+
+    def changed(x: Dyn) -> Value:
+        return f.program.call(f, node, library.FUNCTIONS[name], [x, *args], kwargs)
+
+    bound = len(f.builder.bindings)
     match node.func.value:
         case ast.Name(who) if who in f.owned:
-            give(f, who, changed)
-            return changed
-    return changed if _made_for(f, node) else in_place(f, owner, lambda x: changed)
+            return given_to(f, who, bound, changed(owner))
+    return changed(owner) if _made_for(f, node) else in_place(f, owner, changed, node)
 
 
 def _made_for(f: Frame, node: ast.Call) -> bool:

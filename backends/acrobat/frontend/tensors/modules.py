@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.objects.properties import depends_on_instance, getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, LIBRARY_RULES, METHODS, handles
-from backends.acrobat.frontend.kinds import is_ragged, variable_of
+from backends.acrobat.frontend.kinds import is_ragged
 from backends.acrobat.frontend.source import dispatching_method, stripped, uncached
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.fixing import with_extents
@@ -28,14 +28,13 @@ from backends.acrobat.frontend.tensors.forwards import OneCall, as_one_call, for
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
 from backends.acrobat.frontend.tensors.lifting import op, over_rows, shape
 from backends.acrobat.frontend.tensors.lookups import embedded
+from backends.acrobat.frontend.tensors.new_tensors import makes_new, note_new
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, unknown
 from backends.acrobat.library import MODULES, normalisation
 
-NEW = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
-"""Modules of the library whose result is a new tensor, which may be changed in place."""
 OWN = (nn.Linear, nn.LayerNorm, nn.Embedding, nn.modules.dropout._DropoutNd)
 """Modules that are compiled by rules of their own, although each is a call of one function."""
 MISSING = object()
@@ -164,16 +163,8 @@ def _parameters(f: Frame, owner: Module, named: bool) -> Iterator[Value]:
 
 def _in_sequence(f: Frame, node: ast.AST, m: Module, value: Value) -> Value:
     """What the layers of an `nn.Sequential` make of a value, one after the other."""
-    before: nn.Module | None = None
-    for name, child in m.module.named_children():
-        # What a layer in front has just made is seen nowhere else, so nobody can tell whether it is changed in place.
-        in_place = getattr(child, "inplace", False) and not isinstance(child, OWN) and not hooked(child)
-        one = as_one_call(type(child).forward) if in_place else None
-        if one is not None and isinstance(before, (*NEW, nn.Linear, nn.LayerNorm)) and is_ragged(value):
-            value = _called_with_settings(f, node, m.child(name), one, [value], {}, inplace=False)
-        else:
-            value = call(f, node, m.child(name), [value], {})
-        before = child
+    for name, _ in m.module.named_children():
+        value = call(f, node, m.child(name), [value], {})
     return value
 
 
@@ -194,9 +185,9 @@ LIBRARY_RULES.insert(0, _forward_of_base)  # before the rule for all of torch's 
 
 
 def _called_with_settings(
-    f: Frame, node: ast.AST, m: Module, one: OneCall, args: list[Value], kwargs: dict[str, Value], **settings: Any
+    f: Frame, node: ast.AST, m: Module, one: OneCall, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
-    """The value of the one call that the module's `forward` consists of, with other `settings` than the module's own."""
+    """The value of the one call that the module's `forward` consists of."""
     bound = CallArguments(type(m.module).__name__, args, kwargs).bind(*one.parameters, **one.defaults)
     given = dict(zip(one.parameters, bound, strict=True))
 
@@ -205,7 +196,7 @@ def _called_with_settings(
             case ast.Name(name):
                 return given[name]
             case ast.Attribute(_, name):
-                return Static(settings[name]) if name in settings else attribute(f, node, m, name)
+                return attribute(f, node, m, name)
         return Static(ast.literal_eval(written))
 
     named = {str(k.arg): value(k.value) for k in one.keywords}
@@ -216,6 +207,15 @@ def run_forward(
     f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value], of_base: types.FunctionType | None = None
 ) -> Value:
     """The value of a call of the module's `forward`, or of that of a base of its class. Hooks are not considered."""
+    bound = len(f.builder.bindings)
+    result = _run(f, node, m, args, kwargs, of_base)
+    return note_new(f, bound, result) if makes_new(m.module) else result
+
+
+def _run(
+    f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value], of_base: types.FunctionType | None
+) -> Value:
+    """As `run_forward`, without a note of which tensors are new."""
     module = m.module
     f.program.reads.note_call(module)
     kind = type(module)
@@ -244,8 +244,6 @@ def run_forward(
     elif not isinstance(module, OWN) and (one_call := as_one_call(function)) is not None:
         result = _called_with_settings(f, node, m, one_call, args, kwargs)
     if result is not None:
-        if isinstance(module, NEW):
-            f.builder.fresh.add(variable_of(result))
         return result
     match module:
         case nn.Linear():

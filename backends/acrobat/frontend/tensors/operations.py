@@ -90,12 +90,13 @@ SCALED = {"add", "sub", "subtract"}
 """The operations that multiply their second operand by an argument `alpha`."""
 
 
-def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
-    """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
+def call_operation(f: Frame, name: str, call: CallArguments, node: ast.AST | None = None) -> Value:
+    """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. `node` is the call in the source, where
+    it may change its tensor in place. Raises Refused."""
     if name.endswith("_") and name[:-1] in IN_PLACE and call.args:
         rest = call.args[1:]
         again = partial(CallArguments, name, kwargs=call.kwargs, implicit=call.implicit)
-        return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])))
+        return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])), node)
     call.args = [sure(f, v) for v in call.args]
     call.kwargs = {k: sure(f, v) for k, v in call.kwargs.items()}
     if name in SCALED and "alpha" in call.kwargs:
@@ -317,5 +318,5 @@ def _relu(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
     """`torch.nn.functional.relu`, which can also change its operand."""
     x, inplace = CallArguments("relu", args, kwargs).bind("input", "inplace", inplace=Static(False))
     if constant(inplace, "inplace"):
-        return in_place(f, x, lambda x: op(f, "relu", [x]))
+        return in_place(f, x, lambda x: op(f, "relu", [x]), node)
     return call_operation(f, "relu", CallArguments("relu", [x], {}))

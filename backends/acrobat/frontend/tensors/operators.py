@@ -21,6 +21,7 @@ from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, it
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_buffers, of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
 from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated, of_bools
+from backends.acrobat.frontend.tensors.new_tensors import note_new
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul, refuse_ints
 from backends.acrobat.frontend.tensors.values import HostTensor
@@ -29,6 +30,14 @@ from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, u
 
 @handles(BINARY, "tensor", "ragged")
 def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """The result is a new tensor, and keeps no reference to the operands."""
+    bound, fresh = len(f.builder.bindings), set(f.builder.fresh)
+    result = note_new(f, bound, _of_operator(f, node, operator, name, a, b))
+    f.builder.fresh |= fresh
+    return result
+
+
+def _of_operator(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
     if isinstance(a, HostTensor) or isinstance(b, HostTensor):
         return of_buffers(f, node, operator, name, a, b)
     whole = arithmetic(f, name, a, b)

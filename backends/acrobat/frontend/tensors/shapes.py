@@ -194,7 +194,7 @@ def _permute_ragged(f: Frame, c: CallArguments) -> Value | None:
     return permute(f, x, [dim_of(d, rank, c.name) for d in f.spread([*c.args[1:], *c.kwargs.values()])])
 
 
-@operation("contiguous")
+@either("contiguous")
 def _contiguous(f: Frame, call: CallArguments) -> Dyn:
     x: Any = call.args[0]
     f.builder.fresh -= {getattr(f.atom(x), "name", "")}  # the result may be the tensor or a copy of it
@@ -222,7 +222,7 @@ def _float(f: Frame, call: CallArguments) -> Value:
     return as_floats(f, x) if x.type.dtype == "int64" else x
 
 
-@ragged("contiguous", "detach", "clone", "float")
+@ragged("detach", "clone", "float")
 def _same_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
     return x if c.name != "float" or dtype_of(x) == torch.float32 else as_floats(f, x)

@@ -112,13 +112,16 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
             before = _before_inplace(function)
             if known(kwargs.get("inplace", [*args[before:], Static(False)][0]))[1] is True and function not in CHANGES_NOTHING:
                 given, named = args[1:before], kwargs | {"inplace": Static(False)}
-                return in_place(f, args[0], lambda x: f.program.call(f, node, function, [x, *given], named))
+                return in_place(f, args[0], lambda x: f.program.call(f, node, function, [x, *given], named), node)
             return f.program.call(f, node, function, args, kwargs)
+        if args and name.endswith("_") and name[:-1] in library.FUNCTIONS:
+            function = library.FUNCTIONS[name[:-1]]
+            return in_place(f, args[0], lambda x: f.program.call(f, node, function, [x, *args[1:]], kwargs), node)
         if any(is_mask(a) for a in (*args, *kwargs.values())):
             return with_masks(f, name, CallArguments(name, args, kwargs))
         if args and isinstance(args[0], Held):
             raise Mismatch(args[0].refusal)
-        return call_operation(f, name, CallArguments(name, args, kwargs))
+        return call_operation(f, name, CallArguments(name, args, kwargs), node)
 
     return work
 

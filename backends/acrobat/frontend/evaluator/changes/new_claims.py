@@ -80,7 +80,9 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case _, ast.Call() if gives_new_memory(f, source):
             targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             f.owned |= {x.id for x in targets if isinstance(x, ast.Name) and _is_memory(f.env.get(x.id))}
-        case ast.Name(name), ast.Subscript() | ast.Attribute() if _is_memory(f.env.get(name)) and gives_new_memory(f, source):
+        case ast.Name(name), ast.Subscript() | ast.Attribute() | ast.IfExp() if _is_memory(
+            f.env.get(name)
+        ) and gives_new_memory(f, source):
             f.owned.add(name)
         case ast.Name(name), ast.Call() | ast.Subscript() if _may_be_view(f.env.get(name)):
             f.owned -= {x.id for x in every_node(source) if isinstance(x, ast.Name) and is_held_tensor(f.env.get(x.id))}

@@ -203,7 +203,7 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False)
     """The value of a key, which is known to be `there`; else a missing key is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
-        return guess(t) if isinstance(t, ListT) else unknown()
+        return guess(t) if isinstance(t, (ListT, TupleT)) else unknown()
     whole = for_key(f, whole, key)
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})

@@ -98,6 +98,8 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.taken_at_once.add(node)
     if as_written in f.by_turns:
         f.by_turns[node] = f.by_turns[as_written]
+    if as_written in f.users:
+        f.users[node] = f.users[as_written]
     names = {name for name in map(root_of, _operands(node)) if name is not None}
     displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
     lent = {x for name in names for x in claims(name) if x in f.owned}
@@ -114,6 +116,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
     f.claims_kept = set()
+    bound, fresh = len(f.builder.bindings), set(f.builder.fresh)
     try:
         with f.program.carried.heard() as heard:
             result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
@@ -140,7 +143,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
             f.given_new.add(as_written)
     note_seen_whole(f, as_written, result)
     for rule in AFTER_CALLS:
-        rule(f, node, callee, result)
+        rule(f, node, callee, result, bound, fresh)
     if _keeps_nothing(f, node, callee, result):
         f.keeping_nothing.add(as_written)
         f.owned |= lent

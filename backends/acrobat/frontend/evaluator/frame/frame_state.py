@@ -168,15 +168,16 @@ class FrameState:
         return self.program.call(self, place, function, values, {})
 
     @contextmanager
-    def trial(self) -> Iterator[None]:
-        """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
+    def trial(self, goes_on: bool = False) -> Iterator[None]:
+        """A context for finding types only: of what is compiled in it only the facts about called functions are kept. If it
+        `goes_on`, tensors of the code around it may be changed in place in it, as where the same is compiled for good there."""
         names_taken, incomplete = set(self.names.taken), self.program.incomplete
         facts = {name: copy(getattr(self, name)) for name in FACTS}
         self.trials += 1
         if self.trials == 1:
             self.cause, self.in_called = None, []
         try:
-            with self.branch():
+            with self.branch(self.builder.trial() if goes_on else None):
                 yield
         finally:
             self.trials -= 1
@@ -226,10 +227,11 @@ class FrameState:
         return held_in(self.builder.bind(expr, visible(hint)))  # type: ignore[return-value]
 
     @contextmanager
-    def branch(self) -> Iterator[Builder]:
-        """A context that compiles a nested chain of lets in a copy of the scope; `owned_at_end` gets its `owned`."""
+    def branch(self, chain: Builder | None = None) -> Iterator[Builder]:
+        """A context that compiles a nested chain of lets, which is `chain` if one is given, in a copy of the scope;
+        `owned_at_end` gets its `owned`."""
         outer, env, poisoned, owned = self.builder, dict(self.env), dict(self.poisoned), set(self.owned)
-        self.builder = outer.inner()
+        self.builder = outer.inner() if chain is None else chain
         try:
             yield self.builder
         finally:

@@ -35,7 +35,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role, is_known_in_part
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, held_in, is_empty
 
 LoopStatement: TypeAlias = ast.For | ast.While
@@ -51,6 +51,7 @@ def enter_round(f: Frame, values: Mapping[str, Value], sizes: Mapping[str, int],
     """Bind the carried names to their values at the start of a round, or after the loop. Those in `sizes` are lists with this
     number of elements, those in `alike` tensors with the extents of these. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in claims(name)}
+    f.builder.begun_with.update(map(variable_of, values.values()))
     for name, value in values.items():
         f.rebind(name, value)
         if name in sizes and variable_of(value):
@@ -120,9 +121,11 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     if entered_before == entered:
         types, sizes = map(dict, settled)
     f.owned -= f.program.lost_in_rounds.get(place, set())
-    for _ in range(trials):
+    begun_in_part = False  # whether rounds begin with what is known only in part of what a list or dictionary holds
+    for _ in range(trials + 1):
         ways, differing = Ways(), set[str]()
         unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
+        unfilled = [name for name in unfilled if not (begun_in_part and is_known_in_part(types[name]))]
         with f.changes() as changed, f.trial():
             starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
             enter_round(f, starts, sizes, alike)
@@ -156,6 +159,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
         if types == before and sizes == sizes_after and alike.keys() == alike_after.keys():
+            if not begun_in_part and any(is_known_in_part(types[name]) for name in unfilled if name in types):
+                begun_in_part = True  # what a round reads of it may tell the rest
+                continue
             if types.keys() == first.keys() and not any(map(contains_unknown, types.values())):
                 f.program.settled[place] = entered, types, sizes
             break

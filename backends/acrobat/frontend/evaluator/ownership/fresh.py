@@ -223,6 +223,8 @@ def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:
 
 def gives_new_memory(f: Frame, source: ast.expr) -> bool:
     """Whether each tensor that an expression gives shares no memory with anything else, as those of `torch.topk`."""
+    if isinstance(source, (ast.IfExp, ast.BoolOp)):
+        return all(gives_new_memory(f, arm) for arm in _possible(f, source))
     return any(rule(f, source) for rule in GIVE_NEW)
 
 

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.syntax.reading import first_use, is_las
 from backends.acrobat.frontend.evaluator.syntax.uses import SEVERAL, after, handed_on, uses
 from backends.acrobat.frontend.kinds import is_iterator, is_list, is_staged, is_unknown, kind, type_or_none, variable_of
 from backends.acrobat.frontend.kinds import known as is_known
-from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.types import Mismatch, is_known_in_part
 from backends.acrobat.frontend.values import NOTHING, Dyn, Held, Special, Static, TupleV, Value, unknown
 
 Body = Sequence[ast.stmt]
@@ -44,7 +44,7 @@ def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], V
         known.update(f.displays, f.sizes, f.empties, f.added)
         return Static(0)
 
-    with f.changes(counted=False) as changed, f.trial():
+    with f.changes(counted=False) as changed, f.trial(goes_on=True):
         trial_value = branch(probe)
     if alike and not _are_alike(f, s, all_at_ends, known):
         return False
@@ -173,7 +173,8 @@ class _Merge:
             if functions is not None and functions.lost:
                 f.poisoned[name] = "is a function that uses what only its branch has computed", "give it that as an argument"
             elif parts is None or is_unknown(parts[i]):
-                f.env[name] = unknown()
+                t = None if parts is None else type_or_none(parts[i])
+                f.env[name] = f.not_yet(t) if is_known_in_part(t) else unknown()
             else:
                 f.env[name] = parts[i] if functions is None else functions.chosen(parts[i])
             if name in self.iterators and name not in f.poisoned:

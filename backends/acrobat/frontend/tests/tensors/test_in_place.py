@@ -96,6 +96,18 @@ RIGHT = [
     "y = torch.topk(self.a(s.x), 4)[0][1:]\ny[0] = 1.0\nreturn y",
     "y = self.a(s.x)\ny = y.view(2, 2)\ny[0, 1] = 1.0\nreturn y.view(-1)",
     "y = self.a(s.x)\nz = y.view(2, 2)\nz[0, 1] = 1.0\nreturn z.view(-1)",
+    # under their only name
+    "y = (s.x * 2).view(1, 4)\nif self.a.in_features == 4:\n    y.fill_(0.25)\nreturn y.view(-1)",
+    "y = self.a(s.x) if s.n else self.b(s.x)\nif self.a.in_features == 4:\n    y.relu_()\nreturn y",
+    "y = self.a(s.x)\nfor r in [self.r, self.r]:\n    y = r(y)\nreturn y",
+    "y = self.a(s.x)\nfor i in range(3):\n    z = y\n    self.r(z)\n    y += s.x\nreturn y",
+    "y = self.a(s.x)\nz = y.repeat(1)\nself.r(y)\nreturn z",
+    "t = (self.a(s.x),)\ny = t[0].repeat(1)\ny.relu_()\nreturn t[0] + y * 10",
+    "y = self.a(s.x)\nz = y.clamp_(max=0.2)\nz += 1\nreturn y + 10 * z",
+    "y = self.a(s.x) if s.n else self.b(s.x)\nz = self.r(y)\nz += 1\nreturn y + 10 * z",
+    "y = s.x\nif s.n:\n    y = self.a(y)\nelse:\n    y = self.b(y)\nself.r(y)\nreturn y",
+    "y = self.block(s.x)\nself.r(y)\nreturn y",
+    "y = self.a(s.x)\nz = self.b(y)\nb = y.sum()\nself.r(y)\nreturn y + z + b",
 ]
 
 
@@ -131,10 +143,13 @@ REFUSED = [
     "return self.r(self.same(s.x))",
     "y = self.a(s.x)\nif s.n > 1:\n    self.r(y)\nreturn y",  # on some paths only
     "y = self.a(s.x)\nz = self.b(y) if s.n > 1 else y\nself.r(y)\nreturn z",
+    "y = self.a(s.x) if s.n else s.x\nself.r(y)\nreturn y",
+    "y = self.a(s.x) if s.n else self.b(s.x)\nreturn y[0] + self.r(y)",  # in eager PyTorch the first operand changes too
+    "y = self.a(s.x) if s.n else self.b(s.x)\nt = (y, 1)\nself.r(y)\nreturn t[0]",
+    "y = s.x\nfor _ in range(s.n):\n    y = self.a(y)\nself.r(y)\nreturn y + s.x",
     "y = self.a(s.x)\nfor _ in range(s.n):\n    self.r(y)\nreturn y",
     "h = s.x\nfor _ in range(s.n):\n    h = self.r(h)\nreturn h",
     "y = self.a(s.x)\nzs = [self.r(y) for _ in range(s.n)]\nreturn y",
-    "y = self.a(s.x)\nz = y.repeat(1)\nself.r(y)\nreturn z",  # a copy in eager PyTorch only
 ]
 
 

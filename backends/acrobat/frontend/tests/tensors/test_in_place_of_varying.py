@@ -71,13 +71,6 @@ def mask_of_two_names(self, x):
     return before
 
 
-def another_name(self, x):
-    y = x * 2
-    z = y
-    y.mul_(2)
-    return z
-
-
 def a_view(self, x):
     y = x * 2
     rest = y[1:]
@@ -101,9 +94,8 @@ def another_shape(self, x):
     [
         (ints_of_two_names, "may be seen under another name"),
         (mask_of_two_names, "may be seen under another name"),
-        (another_name, "may be seen under another name"),
-        (a_view, "may be seen under another name"),
-        (of_the_instance, "may be seen under another name"),
+        (a_view, "may be seen elsewhere"),
+        (of_the_instance, "may be seen elsewhere"),
         (another_shape, "keeps its shape and type"),
     ],
 )

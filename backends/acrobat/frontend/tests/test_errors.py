@@ -595,7 +595,7 @@ def test_types_that_settle_late_in_a_loop(tmp_path: Path, monkeypatch: pytest.Mo
     interpreter = Interpreter(build(model))
     assert [interpreter.run(module.In(torch.ones(4), n)) for n in (9, 10)] == [0, 1]
     monkeypatch.setattr(loop_variables, "TRIALS", -5)
-    with pytest.raises(CompileError, match=r"not settled after 5 rounds: the last changed that of `e`"):
+    with pytest.raises(CompileError, match=r"not settled after 5 rounds: the last changed that of `g`"):
         build(model)
 
 

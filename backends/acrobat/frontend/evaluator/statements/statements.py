@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FunctionType
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT
@@ -79,7 +80,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         case ast.Call(ast.Attribute(owner, "clear"), [], []) if assignment := cleared(f, s, owner):
             f.straight(assignment)
             return
-        case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner, name):
             put_in_at_once(f, owner, args)
             list_changes.method(f, s, owner, name, args)
             return
@@ -110,22 +111,20 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
 
 
-def _changes(f: Frame, owner: ast.expr) -> bool:
-    """Whether a method with the name of one that changes lists may be such a method: `owner` is no module and no object of a
-    class."""
+def _changes(f: Frame, owner: ast.expr, name: str) -> bool:
+    """Whether a method with the name of one that changes lists may be such a method: `owner` is no module, and no object of a
+    class; where it is no variable, no object of a class that has a method `name`."""
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         value = f.env[owner.id]
-        return getattr(value, "python_object", None) is None and not _is_object(f, value)
+        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        return getattr(value, "python_object", None) is None and not is_object
     if not isinstance(owner, (ast.Attribute, ast.Subscript)):
         return True
     with f.trial():
-        return not _is_object(f, f.borrowed(owner))
-
-
-def _is_object(f: Frame, value: Value) -> bool:
-    """Whether a value is an object of a class, and no list that may be None."""
-    return isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        t = type_or_none(f.borrowed(owner))
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return not classes or not all(isinstance(getattr(c, name, None), FunctionType) for c in classes)
 
 
 def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str = "update") -> bool:

@@ -95,20 +95,6 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        among_sets,
-        among_sets_that_are_not_empty,
-        an_empty_one,
-        among_lists,
-        with_a_name,
-        in_order,
-        with_a_default,
-        operators,
-        by_ints,
-        copied,
-    ],
-)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_they_give_eagers_results(function):
     agrees(with_forward(nn.Identity(), function), SAMPLE)

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.changes.state import cleared, given_away, settle
+from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.choices.returned import kept_apart
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide
@@ -42,7 +43,7 @@ from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 
@@ -118,7 +119,7 @@ def _changes(f: Frame, owner: ast.expr, name: str) -> bool:
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         value = f.env[owner.id]
-        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        is_object = isinstance(f.without_none(type_or_none(value)), DataT) and kind_inside(f, value) != "list"
         return getattr(value, "python_object", None) is None and not is_object
     if not isinstance(owner, (ast.Attribute, ast.Subscript)):
         return True
@@ -134,6 +135,8 @@ def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str
     if isinstance(owner, ast.Name):
         settle(f, owner)
         value = f.env.get(owner.id)
+        if value is not None and optional(f, value) is not None:
+            value = guess(optional(f, value))
         is_one = value is not None and bool(kind_of(value) or kind_inside(f, value) in ("set", "dict"))
         is_one = is_one and (name == "update" or not has_own_method(f, value, name))
         return is_one or of_names and value is not None and bool(records_of(f, value))

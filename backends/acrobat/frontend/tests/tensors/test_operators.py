@@ -112,6 +112,7 @@ BOTH = [
     "torch.matrix_exp(torch.stack([w, w * 5.0]))",
     "torch.cov(x.t()[:, :1].expand(4, 2)), torch.cov(w), torch.cov(w[0]), torch.cov(w, correction=0), torch.corrcoef(w)",
     "torch.block_diag(w, w[:2]), torch.block_diag(w[0], w[:2, :1], w[1, 1])",
+    "(x * 3.0).long().gather(0, torch.zeros(1, 4).long()), (x * 3.0).long().gather(0, x.argmax(0).unsqueeze(0)).squeeze(0)",
     "x.masked_select(x > 0.0), x[:, 0].masked_select(x[:, 1] > 0.0)",
     "torch.masked_select(x, x[0] > 0.0), torch.argwhere(x > 0.0), x.masked_select(x[:, :1] > 0.0)",
     "torch.where(x > 0.0, 1, 0), torch.where(x > 0.0, 1, 0.5), torch.where(x[:, 0] > 0.0, x.size(0), -1), torch.where(i > 0)",

@@ -19,7 +19,7 @@ class Pad:
     def __init__(self, width):
         self.width = width
         self.grid = {row: [0] * width for row in ROWS}
-        self.pointers = {row: width - 1 for row in ROWS}
+        self.pointers = dict.fromkeys(ROWS, width - 1)
 
     def read(self):
         return [self.grid[row][self.pointers[row]] for row in ROWS]
@@ -79,7 +79,7 @@ class Tally:
         self.seen = []
         self.total = 0
 
-    def add(self, n):
+    def record(self, n):
         self.seen.append(n)
         self.total += n
 
@@ -87,7 +87,7 @@ class Tally:
 class Counting(nn.Module):
     @staticmethod
     def note(tally, n):
-        tally.add(n)
+        tally.record(n)
 
     @staticmethod
     def note_twice(tally, n):

@@ -1,4 +1,5 @@
-"""Objects as dictionaries and tuples of what is in their fields: `asdict` and `astuple`, and `_asdict` of named tuples."""
+"""Objects as dictionaries and tuples of what is in their fields: `asdict` and `astuple`, and `_asdict` of named tuples; and the
+fields themselves, `fields` of dataclasses."""
 
 from __future__ import annotations
 
@@ -17,7 +18,16 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.ownership.lending import types_inside
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.kinds import as_kind, is_unknown, kind, nothing_known, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import (
+    as_kind,
+    in_python,
+    is_unknown,
+    kind,
+    nothing_known,
+    type_of,
+    type_or_none,
+    variable_of,
+)
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.library import words
 
@@ -78,6 +88,23 @@ def _function(name: str, make: Make, f: Frame, node: ast.AST, args: list[Value],
 
 FUNCTIONS[dataclasses.asdict] = partial(_function, "asdict", dict_of)
 FUNCTIONS[dataclasses.astuple] = partial(_function, "astuple", _in_order)
+
+
+@handles(FUNCTIONS, dataclasses.fields)
+def _fields(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """The fields of a dataclass, or of an object of one, are constants. (Loops over those of an object that may be of several
+    classes are compiled for each, `loops/each_class.py`.)"""
+    (value,) = CallArguments("fields", args, kwargs).bind("class_or_instance")
+    if nothing_known(value):
+        return unknown()
+    t = type_or_none(value)
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    whole = in_python(value) if isinstance(value, Static) else classes[0] if classes else None
+    if not dataclasses.is_dataclass(whole):
+        return f.problem(node, "`fields` takes a dataclass or an object of one")
+    if len({dataclasses.fields(c) for c in classes if dataclasses.is_dataclass(c)}) > 1:
+        raise Refused("the fields of an object of several classes are walked over here", "write `for x in fields(...)`")
+    return TupleV(tuple(map(Static, dataclasses.fields(whole))))
 
 
 @handles(FUNCTIONS, words.fields_by_name)

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.loops.each_class import classes_walked
 from backends.acrobat.frontend.evaluator.loops.laziness import generated
 from backends.acrobat.frontend.evaluator.loops.named_entries import named_entries
 from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
@@ -59,13 +60,18 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
-    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node) or is_short_zip(f, first.iter):
+    if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node) or _is_apart(f, first.iter):
         return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
     if holds_parts(f, value):
         for g in node.generators:
             seen_inside(f, g.iter)
     return value
+
+
+def _is_apart(f: Frame, node: ast.expr) -> bool:
+    """Whether a loop over `node` is compiled in a form of its own."""
+    return is_short_zip(f, node) or len(classes_walked(f, node)) > 1
 
 
 def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:

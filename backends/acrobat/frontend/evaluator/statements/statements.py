@@ -32,6 +32,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import one_by_one
 from backends.acrobat.frontend.evaluator.lists.sizes import sizes_after
 from backends.acrobat.frontend.evaluator.loops import by_turns, loops, unrolling
+from backends.acrobat.frontend.evaluator.loops.each_class import for_each_class
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
@@ -178,6 +179,9 @@ known on one of the ways, such as a value that is None. Otherwise, and of more r
 
 @handles(STATEMENTS, ast.For, ast.While)
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
+    if (test := for_each_class(f, s)) is not None:
+        _if(f, test)
+        return
     xs, s = _iterated(f, s)
     with unrolling.walking_over(f, s):
         sizes = {} if isinstance(xs, TupleV) else sizes_after(f, s, changed_in)
@@ -272,6 +276,8 @@ def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
 
 @handles(LEAVING, ast.For, ast.While)
 def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
+    if (test := for_each_class(f, s)) is not None:
+        return _if_leaving(f, test, rest, exits)
     xs, s = _iterated(f, s)
     with unrolling.walking_over(f, s) as walked, by_turns.fields_checked(f, s) as end:
 

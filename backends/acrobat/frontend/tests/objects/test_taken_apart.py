@@ -1,13 +1,14 @@
-"""`asdict` and `astuple` of dataclasses, `_asdict` of named tuples, `replace` of classes with `__post_init__`, `rotate`, `|` of
-dictionaries, `while` loops whose test has `:=` after `and`, and lists given with `*` to modules of PyTorch. Against eager
-PyTorch."""
+"""`asdict`, `astuple` and `fields` of dataclasses, `_asdict` of named tuples, `replace` of classes with `__post_init__`,
+`rotate`, `|` of dictionaries, `while` loops whose test has `:=` after `and`, and lists given with `*` to modules of PyTorch.
+Against eager PyTorch."""
 
 # mypy: ignore-errors
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from pathlib import Path
 from typing import NamedTuple, Optional
 
 import pytest
@@ -17,7 +18,7 @@ from torch import nn
 from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.tests.zoo.check import agrees, with_forward
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 LISTS = [[3, 1, 2], [5, 6], [7, 0, 3, 1], [4], []]
 
@@ -186,3 +187,68 @@ def trees(self, xs):
 def test_refused():
     with pytest.raises(CompileError, match="objects with others of their class in them are taken apart"):
         build(with_forward(Model(), trees), sample=LISTS)
+
+
+@dataclass
+class Car:
+    make: str
+    age: int | None = None
+    price: float = 1.0
+
+
+@dataclass
+class Injury:
+    part: str
+    severity: float
+
+
+class Claims(nn.Module):
+    """Records of two classes, encoded by their fields, whichever they have."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        names = [f.name for cls in (Car, Injury) for f in fields(cls)]
+        self.missing = nn.ParameterDict({name: nn.Parameter(torch.randn(3)) for name in names})
+        self.number = nn.ModuleDict({name: nn.Linear(1, 3) for name in ("age", "price", "severity")})
+        self.word = nn.Embedding(5, 3)
+        self.out = nn.ModuleDict({cls.__name__: nn.Linear(3, 2) for cls in (Car, Injury)})
+
+    def field(self, name, value):
+        if value is None:
+            return self.missing[name]
+        if isinstance(value, str):
+            return self.word.weight[len(value)]
+        return torch.tanh(self.number[name](torch.tensor([float(value)])))
+
+    def forward(self, record):
+        total = torch.zeros(3)
+        for f in fields(record):
+            total = total + self.field(f.name, getattr(record, f.name))
+        return self.out[type(record).__name__](total), [f.name for f in fields(record)]
+
+
+class FirstWord(Claims):
+    def forward(self, records):
+        return [self.first(r) for r in records]
+
+    def first(self, record):
+        for f in fields(record):
+            value = getattr(record, f.name)
+            if isinstance(value, str):
+                continue
+            if value is not None and value > 2:
+                return f.name, float(value)
+        return "none", len(fields(Car))
+
+
+CLAIMS = [Car("vw", None), Injury("neck", 2.0), Car("kia", 3, 2.5), Injury("arm", 4.0), Car("fiat", 9)]
+
+
+@pytest.mark.parametrize(("cls", "sample"), [(Claims, CLAIMS), (FirstWord, [CLAIMS, CLAIMS[:1], CLAIMS[3:]])])
+def test_fields_of_objects_of_several_classes(cls, sample):
+    agrees(cls(), sample)
+
+
+def test_fields_in_generated_code(codegen: str, tmp_path: Path) -> None:
+    agrees_natively(Claims().eval(), CLAIMS, codegen, tmp_path)

@@ -1,0 +1,46 @@
+"""Loops over the fields of an object that is of one of several dataclasses: `for x in fields(record)`. What they walk over, and
+what `getattr(record, x.name)` is, depends on the class, so there is a loop for each, which is unrolled."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
+from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
+from backends.acrobat.frontend.kinds import type_or_none
+from backends.acrobat.frontend.values import Static, TupleV
+
+
+def for_each_class(f: Frame, s: ast.For | ast.While) -> ast.If | None:
+    """The loop as tests of the class with a loop over the fields of each; None for other loops."""
+    classes = classes_walked(f, s.iter) if isinstance(s, ast.For) else ()
+    if len(classes) < 2:
+        return None
+    assert isinstance(s, ast.For) and isinstance(s.iter, ast.Call)
+    other: list[ast.stmt] = []
+    for cls in reversed(classes):
+        walked = CompiledNode(TupleV(tuple(map(Static, dataclasses.fields(cls)))))  # type: ignore[arg-type]
+        loop = quoted(s, "for target in whole: body", target=s.target, whole=walked, body=s.body)
+        text = "if type(value) is cls:\n    loop\nelse:\n    other"
+        value = s.iter.args[0]
+        other = quoted(s, text, value=value, cls=CompiledNode(Static(cls)), loop=loop, other=other) if other else loop
+    (test,) = other
+    assert isinstance(test, ast.If)
+    return test
+
+
+def classes_walked(f: Frame, node: ast.expr) -> Sequence[type]:
+    """The dataclasses of which an object may be whose fields an expression gives, as `fields(record)` does; none for others."""
+    match node:
+        case ast.Call(ast.Name() | ast.Attribute() as callee, [ast.Name() | ast.Attribute() as value], []):
+            with f.trial():
+                if f.borrowed(callee) != Static(dataclasses.fields):
+                    return ()
+                t = type_or_none(f.borrowed(value))
+            classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+            return classes if all(map(dataclasses.is_dataclass, classes)) else ()
+    return ()

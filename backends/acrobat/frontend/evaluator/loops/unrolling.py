@@ -223,7 +223,7 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range, item: Any) -> bool:
         before = {x: type_or_none(f.env[x]) for x in changed_in(f, s.body) if x in f.env}
         # A number that each round changes, as `size *= 2` does, is not known in the loop.
         numbers = {x: t for x, t in before.items() if isinstance(known(f.env[x])[1], (int, float))}
-        problem, ways = _tried(f, s, held_in(Dyn(f.var(s.target.id, item))), numbers)
+        problem, ways = _tried(f, s, item, numbers)
         after = None if problem is not None else _types_at_ends(f, s, ways)
         joined = None if after is None else _joined(f, before, after)
         if after is not None and joined is not None:
@@ -238,18 +238,21 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range, item: Any) -> bool:
                 joined = None if settled is None or any(settled[x] != joined[x] for x in changing) else joined
         if problem is not None and item == INT:
             # What is outside the language in the first round, too, is told sooner if the loop is not unrolled.
-            f.unrolled[s] = _tried(f, s, Static(rounds[0]), {})[0] != problem
+            f.unrolled[s] = _tried(f, s, INT, {}, Static(rounds[0]))[0] != problem
         else:
             f.unrolled[s] = joined is None
     return f.unrolled[s]
 
 
-def _tried(f: Frame, s: ast.For, item: Value, types: Mapping[str, Any]) -> tuple[Problem | None, Ways]:
-    """The first problem of a round with this item, compiled in a trial, which begins with variables of these `types`, and what
-    the names are at its ends."""
+def _tried(
+    f: Frame, s: ast.For, item: Any, types: Mapping[str, Any], known_item: Static | None = None
+) -> tuple[Problem | None, Ways]:
+    """The first problem of a round, compiled in a trial, which begins with variables of these `types` and an item of the type
+    `item` that is known at run time only, or with `known_item`; and what the names are at its ends."""
+    assert isinstance(s.target, ast.Name)
     ways = Ways()
     with f.isolated_trial(gives_up=True) as trial:
-        assign(f, s.target, item)
+        assign(f, s.target, known_item or held_in(Dyn(f.var(s.target.id, item))))
         for x, t in types.items():
             f.rebind(x, held_in(Dyn(f.var(x, t))))
         trial_round(f, s, ways, {}, {})
@@ -259,8 +262,7 @@ def _tried(f: Frame, s: ast.For, item: Value, types: Mapping[str, Any]) -> tuple
 def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> dict[str, list[Any]] | None:
     """The types that names have at the ends of a round of which the number is not known, and which begins with variables of
     these `types`; None where the body cannot be compiled so."""
-    assert isinstance(s.target, ast.Name)
-    problem, ways = _tried(f, s, held_in(Dyn(f.var(s.target.id, item))), types)
+    problem, ways = _tried(f, s, item, types)
     return None if problem is not None else _types_at_ends(f, s, ways)
 
 

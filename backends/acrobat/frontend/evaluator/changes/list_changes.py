@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of, only_element
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors, differ_in_shape, is_listed_tensors
 from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, with_item
@@ -156,8 +156,9 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
         with f.program.datatypes.met.in_display() if written_out else nullcontext():
             joined = grown(f, xs, type_of(item))
     except Mismatch:
-        if written_out:
-            give(f, name, ListedV((*written_out, item)))
+        known_items = written_out or f.displays.get(variable_of(xs), ())
+        if written_out or known_items and differ_in_shape([type_of(v) for v in (*known_items, item)]):
+            give(f, name, ListedV((*known_items, item)))
             return
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         f.problem(s, what, "a list has elements of one type")
@@ -202,6 +203,13 @@ def _put_into_written(
     f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Value, entries: Sequence[ast.expr], value: Value
 ) -> None:
     """`xs[i] = value` of a written list of tensors of several shapes."""
+    items, t = f.components(xs) or [], type_or_none(xs)
+    index = known(f.borrowed(entries[0]))[1] if len(entries) == 1 and not isinstance(entries[0], ast.Slice) else None
+    if is_listed_tensors(t) and isinstance(index, int) and -len(items) <= index < len(items):
+        items[index] = value
+        if differ_in_shape([type_or_none(v) for v in items]):
+            give(f, name, ListedV(tuple(items)))
+            return
     whole = as_list_of_tensors(f, xs)
     if not isinstance(whole, Dyn) or not is_list(whole):
         f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")

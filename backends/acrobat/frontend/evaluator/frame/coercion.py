@@ -12,6 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListKind, ListT, TupleT, Type
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import is_listed_tensors
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
 from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
@@ -123,6 +124,8 @@ class CoercingFrame(CoveringFrame):
         if the value is one."""
         match wanted, have:
             case ListT(rows=None), DataT() if is_shared(have):
+                return have
+            case ListT(rows=None), TupleT() if contains_unknown(wanted) and is_listed_tensors(have):
                 return have
             case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
                 return have

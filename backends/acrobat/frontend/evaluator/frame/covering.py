@@ -10,8 +10,9 @@ from backends.acrobat.core.types import LIST, DataT, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import joined_tuples, part_by_part
+from backends.acrobat.frontend.evaluator.frame.several_shapes import differ_in_shape
 from backends.acrobat.frontend.joined_types import join_types
-from backends.acrobat.frontend.tensor_types import extents, kind_and_rank
+from backends.acrobat.frontend.tensor_types import kind_and_rank
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -98,12 +99,12 @@ class CoveringFrame(FrameState):
         return joined
 
     def _list_of_tensors(self, types: Sequence[Any]) -> Any:
-        """The type of lists of tensors that covers written lists of tensors, each with its shape, which differ in length or
-        stand beside such lists; None for other types. Raises Mismatch."""
+        """The type of lists of tensors, or of tuples of such, that covers written lists of them, each with its shape, which
+        differ in length or stand beside such lists; None for other types. Raises Mismatch."""
         written = [t for t in types if isinstance(t, TupleT) and t.listed]
         lists = [t for t in types if isinstance(t, ListT) and t.rows is None and t.kind == LIST]
         items = [x for t in written for x in t.items] + [t.item for t in lists if t.item is not UNKNOWN]
-        if not written or len(written) + len(lists) < len(types) or None in map(extents, items):
+        if not written or len(written) + len(lists) < len(types) or not differ_in_shape(items):
             return None
         return ListT(self.common(items, numbers=True))
 

@@ -251,10 +251,7 @@ def elementwise(
     for one, other in permutations(shapes, 2):
         f.program.datatypes.met.shapes.note_met(one, other)
 
-    def aligned(v: Value, s: tuple[int | None, ...]) -> int:
-        return rank - len(s) + axis(v)
-
-    k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
+    k = min(rank - len(s) + axis(v) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
     sizes: list[int | None] = []  # what is known of how many items the lists have
     lists: list[Array] = []
     parts: list[tuple[Array, int | None]] = []  # for each operand: the value for all rounds, or its index in `lists`

@@ -31,6 +31,7 @@ from backends.acrobat.library import (
     gamma,
     images,
     indexing,
+    linear_algebra,
     loss_functions,
     margins,
     mathematics,
@@ -102,6 +103,10 @@ _OWN_NAMES: dict[ModuleType, str] = {
     gamma: "lgamma digamma",
     images: "conv2d conv_transpose2d fold",
     indexing: "index_select index_add scatter_add scatter_reduce bincount scatter gather index_fill",
+    linear_algebra: """
+        solve inverse det slogdet logdet cholesky solve_triangular cholesky_solve cholesky_inverse matrix_exp block_diag cov
+        corrcoef
+    """,
     loss_functions: """
         mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div nll_loss
         cross_entropy

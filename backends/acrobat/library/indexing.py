@@ -192,7 +192,8 @@ def gather(input, dim, index):
             raise RuntimeError(f"an index of `gather` has {index.size(0)} parts, the tensor {input.size(0)}")
         return torch.stack([gather(part, dim - 1 if dim > 0 else dim, places) for part, places in zip(input, index)])
     if dim in (0, -2):
-        if is_fixed(input.size(1)) and is_fixed(index.size(1)) and index.size(1) == input.size(1) and one_int_each(index):
+        alike = is_fixed(input.size(1)) and is_fixed(index.size(1)) and index.size(1) == input.size(1)
+        if alike and input.dtype != torch.int64 and one_int_each(index):
             return input[within(index[:, 0], input.size(0))]
         return gather(input.t(), 1, index.t()).t()
     if is_fixed(input.size(0)) and is_fixed(index.size(0)):  # so that the extent stays known

@@ -35,7 +35,7 @@ from backends.acrobat.frontend.functions.newness import (
     Newness,
     is_new_tensor,
     newness,
-    newness_in_loop,
+    newness_inside,
     without_lent,
 )
 from backends.acrobat.frontend.functions.outcomes import escapes_of
@@ -229,8 +229,8 @@ class FunctionBody:
         if isinstance(at, ast.Return) and at.value is not None:
             joined = without_lent(self.f, newness(self.f, at.value, value, self.gives_back), type_or_none(value))
             joined = NEW if is_new_tensor(self.f, value, self.gives_back) else joined
-        elif isinstance(at, (ast.For, ast.While)):
-            joined = newness_in_loop(self.f, at, type_or_none(value))
+        elif isinstance(at, (ast.For, ast.While, ast.If)):
+            joined = newness_inside(self.f, at, type_or_none(value))
         self.newness = joined if self.newness is None else self.newness.and_also(joined)
 
     def _end_ownership(self) -> None:

@@ -82,10 +82,10 @@ def is_new_tensor(f: Frame, value: Value, given_back: Sequence[str]) -> bool:
     return not any(variable in f.builder.all_current(variables_in(v)) for v in kept)
 
 
-def newness_in_loop(f: Frame, s: ast.For | ast.While, t: Any) -> Newness:
-    """How new the value is with which a function is left inside of a loop; `t` is its type."""
+def newness_inside(f: Frame, s: ast.For | ast.While | ast.If, t: Any) -> Newness:
+    """How new the value is with which a function is left inside of a statement; `t` is its type."""
     result, inner = NEW, f.without_none(t)
-    pending: list[ast.AST] = list(s.body)
+    pending: list[ast.AST] = [*s.body, *s.orelse]
     while pending:
         x = pending.pop()
         if isinstance(x, ast.Return) and not (x.value is None or isinstance(x.value, ast.Constant)):

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.tensors.lifting import is_numbers, shape
 from backends.acrobat.frontend.tensors.masks import mask_of
 from backends.acrobat.frontend.tensors.slices import LARGEST
 from backends.acrobat.frontend.tensors.values import HostTensor
-from backends.acrobat.frontend.values import Held, Static, Value, unknown
+from backends.acrobat.frontend.values import Held, Static, Value, is_placeholder, unknown
 from backends.acrobat.library import words
 
 
@@ -37,7 +37,7 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 
 @handles(FUNCTIONS, words.is_fixed)
 def _is_fixed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return Static(known(args[0])[0])
+    return unknown() if is_unknown(args[0]) or is_placeholder(args[0]) else Static(known(args[0])[0])
 
 
 @handles(FUNCTIONS, words.of_extent)

@@ -16,7 +16,7 @@ from typing import Any
 from backends.acrobat.core.operands import ShapeError
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
-from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused, WrongShapes, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.broadcasting import of_one_length
 from backends.acrobat.frontend.evaluator.lists.lengths import (
@@ -64,7 +64,7 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
             made = make_op("full", [], {"shape": t.shape, "value": 0}, f.span)
         return f.bind(made, hint or name)
     except ShapeError as error:
-        raise Refused(str(error)) from error
+        raise WrongShapes(str(error)) from error
 
 
 def operand(f: Frame, a: Any) -> n.Atom:

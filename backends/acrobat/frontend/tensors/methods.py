@@ -39,6 +39,7 @@ from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, g
 
 PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
 PAIRS |= {"min": 0, "max": 1}  # and of what torch.aminmax returns
+PAIRS |= {"sign": 0, "logabsdet": 1}  # and of what torch.linalg.slogdet returns
 
 
 @handles(ATTRIBUTES, "tensor", "ragged")

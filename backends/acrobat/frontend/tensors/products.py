@@ -46,7 +46,7 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
     if is_ragged(b) and (len(sb) == 1 or axis(b) == len(sb) - 2):
         if is_ragged(a) or sa[-1] is not None:  # the product sums over the varying dimension
             return _contracted(f, a, b)
-    if is_ragged(a) and not is_ragged(b) and len(sb) <= 2 and (sb[0] or 0) <= LONGEST:
+    if is_ragged(a) and not is_ragged(b) and (sb[-2:][0] or 0) <= LONGEST:
         return _contracted(f, a, b)  # other extents than the fixed one are an error of the instance
     if is_ragged(b) and axis(b) == len(sb) - 1:
         k = len(sa) - 1 if len(sa) > 1 else 0

@@ -47,6 +47,8 @@ OF_LINALG = {"linalg_norm": torch.linalg.norm, "vector_norm": torch.linalg.vecto
 """Names of the library's for functions of `torch.linalg` whose own names stand for others in torch."""
 OF_OTHER_MODULES: dict[str, Any] = {
     **OF_LINALG,
+    **{name: getattr(torch.linalg, name) for name in ("cholesky", "det", "matrix_exp", "slogdet", "solve", "solve_triangular")},
+    "inverse": torch.linalg.inv,
     "linalg_cross": torch.linalg.cross,
     "matmul": torch.linalg.matmul,
     "matrix_power": torch.linalg.matrix_power,

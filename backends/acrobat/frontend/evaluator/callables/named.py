@@ -40,7 +40,9 @@ def named(
     missing = "an attribute is named {0!r} here, which is none of the names that the sample has"
     if not names:
         names = _candidates(f, owner, node.args[1])
-        missing = f"AttributeError: {type(in_python(owner)).__name__!r} object has no attribute {{0!r}}"
+        it = _with_attributes(f, owner)
+        cls = it if in_python(owner) is None else type(it)
+        missing = f"AttributeError: {cls.__name__!r} object has no attribute {{0!r}}"
 
     def chosen() -> Value:
         which = OneOf(position(f, node, name, names, missing), tuple(map(Static, names)))
@@ -91,7 +93,7 @@ def _candidates(f: Frame, owner: Value, written: ast.expr) -> list[str]:
     if not pattern.replace(ANY, ""):
         what = "an attribute whose name is known at run time only cannot be found by it"
         raise Refused(what, 'keep modules in a ModuleDict, or begin all names alike: `getattr(self, f"visit_{name}")`')
-    it = in_python(owner)
+    it = _with_attributes(f, owner)
     names = [] if it is None else [x for x in dir(it) if re.fullmatch(pattern, x) and not _of_library(it, x)]
     if not names:
         raise Refused("no attribute has a name like this one")

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.indices import changes_something, named_index
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give, put_attribute, put_into
 from backends.acrobat.frontend.evaluator.changes.state import settle
+from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened, present
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
@@ -74,6 +75,9 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
                 return None
             if not _is_only_name(f, s, name, value, what):
                 return None
+            if optional(f, value) is not None:
+                value = present(f, node, value)
+                give(f, name, value)
             return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, ast.Slice):
             around = _place_around(f, s, node, owner, what)

@@ -69,13 +69,18 @@ def _choose_among_fewer(f: Frame, path: str, one_of: Sequence[Any] | None, exclu
         if not isinstance(chosen, OneOf) or chosen.key is None:
             continue
         value, of_each = f.of_members.get(variable_of(chosen.key), (None, {}))
-        if chosen.key == f.env.get(path):
+        if _is_at(f, path, chosen.key):
             left = [k for k in chosen.keys if (one_of is None or k in one_of) and k not in excluded]
-        elif value is not None and value == f.env.get(path):
+        elif value is not None and _is_at(f, path, value):
             left = [k for m, k in of_each.items() if (one_of is None or m in one_of) and m not in excluded]
         else:
             continue
         _choose(f, name, chosen, [i for i, k in enumerate(chosen.keys) if k in left])
+
+
+def _is_at(f: Frame, path: str, value: Value) -> bool:
+    """Whether a value is that of a name, or was read from a field of what the name at the root of `path` still stands for."""
+    return value == f.env.get(path) or f.read_from.get(variable_of(value)) == (path, f.env.get(root_of_path(path)))
 
 
 def _choose(f: Frame, name: str, chosen: OneOf, places: Sequence[int]) -> None:

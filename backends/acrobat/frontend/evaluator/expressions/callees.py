@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.choices.each_type import (
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, ITERABLE, NUMBERS, mixed, of_tensors, of_type
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound
+from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, Unbound, WrongShapes
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import NoRoom, is_spread, taken_apart
@@ -107,7 +107,7 @@ NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}
 @handles(CALLS, OneOf)
 def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """A call of a module that is chosen by an index known at run time only: one arm for each alternative. Choosing one that
-    takes other arguments is an error of the instance, unless all do."""
+    takes other arguments, or tensors of other shapes, is an error of the instance, unless all do."""
     arms, others = [], set[int]()
     if all(is_method_of_text(each) for each in callee.alternatives) and not kwargs and all(known(a)[0] for a in args):
         return mapped_choice(f, node, callee, lambda each: called(f, node, each, args, kwargs))  # `type(x).__name__.lower()`
@@ -118,11 +118,12 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
             operands = [_narrowed(f, node, a, callee.classes[i]) if _is_the_object(a, callee) else a for a in args]
         try:
             return called(f, node, each, operands, kwargs)
-        except Unbound as unbound:
+        except (Unbound, WrongShapes) as error:
             others.add(i)
             if len(others) == len(callee.alternatives):
                 raise
-            return fail(f, f"TypeError: {unbound.message}")
+            text = f"{'TypeError' if isinstance(error, Unbound) else 'RuntimeError'}: {error.message}"
+            return fail(f, text.replace("{", "{{").replace("}", "}}"))
 
     for i, each in enumerate(callee.alternatives):
         if each == Static(None):

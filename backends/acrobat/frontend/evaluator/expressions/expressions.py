@@ -29,12 +29,13 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import (
 )
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, text_of
 from backends.acrobat.frontend.evaluator.scalars.operators import unary
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.evaluator.syntax.quoting import OfPython
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_array, is_number, is_unknown, type_or_none
+from backends.acrobat.frontend.kinds import is_array, is_number, is_unknown, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
+from backends.acrobat.frontend.types import SYMBOL
 from backends.acrobat.frontend.values import Held, Static, Value, unknown
 
 
@@ -82,6 +83,9 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     if is_array(value):
         seen_through_view(f, node)
     note_seen_whole(f, node, value)
+    path, variable = path_of(node), variable_of(value)
+    if path is not None and variable and type_or_none(value) == SYMBOL and (root := f.env.get(root_of_path(path))) is not None:
+        f.read_from[variable] = path, root
     return value
 
 

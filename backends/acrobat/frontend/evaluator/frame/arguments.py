@@ -25,6 +25,10 @@ class Unbound(Refused):
     """Raised for a call whose arguments are not those that the function takes, which is a TypeError in Python."""
 
 
+class WrongShapes(Refused):
+    """Raised for an operation on tensors of shapes that it does not take, which is a RuntimeError in PyTorch."""
+
+
 class CallArguments:
     """The arguments of one call, bound by position or name as the caller wrote them."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import LIST, DataT, ListT, TupleT
+from backends.acrobat.core.types import LIST, DataT, ListKind, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import joined_tuples, part_by_part
@@ -68,7 +68,7 @@ class CoveringFrame(FrameState):
         if len(there) > 1 and all(map(is_tuple_type, there)) and any(t != there[0] for t in there):
             return joined_tuples(self, there, numbers)
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
-            item = self.common([t.item for t in some], numbers)
+            item = self.common_items([t.item for t in some], some[0].kind, numbers)
             never_filled = next(filter(is_never_filled, some), None)
             if never_filled is not None and item in (UNKNOWN, TupleT((UNKNOWN, UNKNOWN))):
                 return never_filled
@@ -107,6 +107,13 @@ class CoveringFrame(FrameState):
         if not written or len(written) + len(lists) < len(types) or not differ_in_shape(items):
             return None
         return ListT(self.common(items, numbers=True))
+
+    def common_items(self, items: Sequence[Any], kind: ListKind, numbers: bool = False) -> Any:
+        """The type that covers elements of all these types, of lists or of containers of this kind: the keys of dictionaries,
+        and the values, each have one type. Raises Mismatch."""
+        if kind.container == "dict" and all(isinstance(t, TupleT) for t in items):
+            return part_by_part(self, items, numbers)
+        return self.common(items, numbers)
 
     def _mixture(self, types: Sequence[Any], numbers: bool) -> Any:
         """The mixed union of values of these types, if an earlier attempt has met such in one place; else None."""

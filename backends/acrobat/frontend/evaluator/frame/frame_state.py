@@ -43,6 +43,7 @@ FACTS = (
     "new_lists",
     "added",
     "of_members",
+    "read_from",
 )
 """What a frame knows of variables, by their names."""
 
@@ -133,6 +134,9 @@ class FrameState:
         self.added: dict[str, tuple[Dyn, Dyn | None]] = {}  # variable of a set -> what was added, and then left out
         self.joined_parts: dict[str, tuple[str, int]] = {}  # variable of rows -> that of a list that has so many of them each
         self.of_members: dict[str, tuple[Value, dict[Any, Any]]] = {}  # variable -> the member whose attribute it is
+        self.read_from: dict[
+            str, tuple[str, Value]
+        ] = {}  # variable -> the path that it was read from, and the value of its root
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.in_place: tuple[FunctionType, ...] = ()  # the called functions whose bodies are compiled here now

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import ListT, TupleT
+from backends.acrobat.core.types import LIST, ListKind, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of
 from backends.acrobat.frontend.tensor_types import extents
@@ -22,11 +22,11 @@ def grown(f: Frame, whole: Value, item: Any) -> ListT:
     rounds of compiling have found it for the one that is made here. Raises Mismatch."""
     t = type_of(whole)
     assert isinstance(t, ListT)
-    joined = ListT(item if t.item in NOTHING_YET else _covering(f, t.item, item), kind=t.kind)
+    joined = ListT(item if t.item in NOTHING_YET else _covering(f, t.item, item, t.kind), kind=t.kind)
     learnt = f.learnt(f.span)
     if contains_unknown(joined) and isinstance(learnt, ListT) and learnt.kind == t.kind:
         try:
-            return ListT(f.common([joined.item, learnt.item]), kind=t.kind)
+            return ListT(f.common_items([joined.item, learnt.item], t.kind), kind=t.kind)
         except Mismatch:  # it is of another one that is made at this place
             pass
     return joined
@@ -40,13 +40,14 @@ def joined(f: Frame, a: Value, b: Value) -> Any:
     try:
         return f.common([one, other])
     except Mismatch:
-        return ListT(_covering(f, one.item, other.item))
+        return ListT(_covering(f, one.item, other.item, one.kind))
 
 
-def _covering(f: Frame, one: Any, other: Any) -> Any:
-    """The type of elements of both types; of tensors of one rank the extents that differ vary. Raises Mismatch."""
+def _covering(f: Frame, one: Any, other: Any, kind: ListKind = LIST) -> Any:
+    """The type of elements of both types, of containers of this kind; of tensors of one rank the extents that differ vary.
+    Raises Mismatch."""
     try:
-        return f.common([one, other])
+        return f.common_items([one, other], kind)
     except Mismatch:
         if isinstance(one, TupleT) and isinstance(other, TupleT) and len(one.items) == len(other.items):
             return replace(one, items=tuple(_covering(f, a, b) for a, b in zip(one.items, other.items, strict=True)))

@@ -161,13 +161,13 @@ def _walks_over_constants(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> bo
 
 
 def _is_constant_only(f: Frame, item: Value) -> bool:
-    """Whether a value is, or has in it, a module or a dictionary that is known at compile time."""
+    """Whether a value is, or has in it, a module, a dictionary or a set that is known at compile time."""
     if isinstance(item, Special) and item.unrolled:
         return True
     parts = item.items if isinstance(item, TupleV) else item.value if isinstance(item, Static) else ()
     if isinstance(parts, tuple):
         return any(_is_constant_only(f, v if isinstance(item, TupleV) else Static(v)) for v in parts)
-    return isinstance(parts, dict)
+    return isinstance(parts, (dict, set, frozenset))
 
 
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:

@@ -155,7 +155,7 @@ def loop_with_return(
         _skip(f, s)
         return go_on()
     outer = f.env.get(RETURNED)
-    f.env[RETURNED] = f.bind(n.Construct("None", (), f.program.datatypes.optional(f.result), span=f.span), "returned")
+    f.env[RETURNED] = nothing_returned(f)
     loop(f, s, xs)
     returned = f.env.pop(RETURNED)
     if outer is not None:
@@ -163,6 +163,26 @@ def loop_with_return(
     if not isinstance(returned, Dyn) or is_unknown(returned):
         return go_on()
     return open_optional(f, s, returned, lambda some: returns(s, some), go_on, "result")
+
+
+def nothing_returned(f: Frame) -> Value:
+    """The value of RETURNED before a statement in which a `return` may give it one: None as an optional result."""
+    return f.bind(n.Construct("None", (), f.program.datatypes.optional(f.result), span=f.span), "returned")
+
+
+def keep_returned(f: Frame, at: ast.AST, value: Value) -> Value | None:
+    """Keeps in RETURNED what is returned at `at`, for behind the statement that it stands in. Gives the value that the body has
+    instead if that is not possible, since the type is wrong or not known yet; else None."""
+    if is_unknown(value) and not is_list(value):
+        return unknown()
+    value = none_as_number(f, at, value)
+    t = f.program.datatypes.optional(f.result)
+    try:
+        atom = f.atom(f.coerce(value, f.result))
+    except Mismatch as error:
+        return f.problem(at, f"the result of `{f.what}`: {error}")
+    f.env[RETURNED] = f.bind(n.Construct("Some", (atom,), t, span=f.span), "returned")
+    return None
 
 
 def _left_by_return_alone(s: LoopStatement) -> bool:
@@ -220,16 +240,8 @@ def _round(
         return TupleV((*values, Static(done))) if quits else TupleV(tuple(values))
 
     def returns(at: ast.AST, value: Value) -> Value:
-        if is_unknown(value) and not is_list(value):
-            return unknown()
-        value = none_as_number(f, at, value)
-        t = f.program.datatypes.optional(f.result)
-        try:
-            atom = f.atom(f.coerce(value, f.result))
-        except Mismatch as error:
-            return f.problem(at, f"the result of `{f.what}`: {error}")
-        f.env[RETURNED] = f.bind(n.Construct("Some", (atom,), t, span=f.span), "returned")
-        return leave(True)
+        failed = keep_returned(f, at, value)
+        return leave(True) if failed is None else failed
 
     if any(leaves(b) for b in s.body):
         return f.value_of(s.body, Exits(lambda: leave(False), returns, lambda: leave(True), lambda: leave(False)))

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, TensorT, TupleT
+from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.changing_methods import changes_owner, root_of
 from backends.acrobat.frontend.evaluator.callables import nested
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
@@ -67,13 +68,13 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if (
         isinstance(value, Static)
         and isinstance(value.value, range)
-        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, len(value.value), INT))
+        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, value.value, INT))
     ):
         return TupleV(tuple(map(Static, value.value)))
     each = iterable(f, value)
     if is_ragged(value) and isinstance(each, Dyn) and not is_unknown(each):
         count = (extents(type_of(value)) or (None,))[0] or 0
-        if _needs_rounds(f, s, count, type_of(each).item):
+        if _needs_rounds(f, s, range(count), type_of(each).item):
             parts = [
                 ast.copy_location(ast.Subscript(CompiledNode(value), ast.Constant(i), ast.Load()), s.iter) for i in range(count)
             ]
@@ -212,17 +213,18 @@ def _cuts_blocks(s: ast.For, rounds: range) -> bool:
     return 0 < len(rounds) <= UNROLLED and any(map(by_round, slices))
 
 
-def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
-    """Whether the body cannot be compiled for a round that is known at run time only, of a loop with `count` rounds over items
-    of type `item`: it may name an attribute by the round, change the shape of a tensor, or add a tensor whose extent varies to
-    a number. Found by compiling it for such a round, in a trial."""
-    if not 0 < count <= UNROLLED or not isinstance(s.target, ast.Name):
+def _needs_rounds(f: Frame, s: ast.For, rounds: range, item: Any) -> bool:
+    """Whether the body cannot be compiled for a round that is known at run time only, of a loop over `rounds`, or over items of
+    type `item` with so many: it may name an attribute by the round, change the shape of a tensor, or add a tensor whose extent
+    varies to a number. Found by compiling it for such a round, in a trial."""
+    if not 0 < len(rounds) <= UNROLLED or not isinstance(s.target, ast.Name):
         return False
     if s not in f.unrolled:
         before = {x: type_or_none(f.env[x]) for x in changed_in(f, s.body) if x in f.env}
         # A number that each round changes, as `size *= 2` does, is not known in the loop.
         numbers = {x: t for x, t in before.items() if isinstance(known(f.env[x])[1], (int, float))}
-        after = _after_round(f, s, item, numbers)
+        problem, ways = _tried(f, s, held_in(Dyn(f.var(s.target.id, item))), numbers)
+        after = None if problem is not None else _types_at_ends(f, s, ways)
         joined = None if after is None else _joined(f, before, after)
         if after is not None and joined is not None:
             # The shape of a tensor changes, or the length of a tuple. Where the round does not say what to, it is not known in
@@ -234,25 +236,39 @@ def _needs_rounds(f: Frame, s: ast.For, count: int, item: Any) -> bool:
                 again = _after_round(f, s, item, later) if result else None
                 settled = None if again is None else _joined(f, joined, again)
                 joined = None if settled is None or any(settled[x] != joined[x] for x in changing) else joined
-        f.unrolled[s] = joined is None
+        if problem is not None and item == INT:
+            # What is outside the language in the first round, too, is told sooner if the loop is not unrolled.
+            f.unrolled[s] = _tried(f, s, Static(rounds[0]), {})[0] != problem
+        else:
+            f.unrolled[s] = joined is None
     return f.unrolled[s]
+
+
+def _tried(f: Frame, s: ast.For, item: Value, types: Mapping[str, Any]) -> tuple[Problem | None, Ways]:
+    """The first problem of a round with this item, compiled in a trial, which begins with variables of these `types`, and what
+    the names are at its ends."""
+    ways = Ways()
+    with f.isolated_trial(gives_up=True) as trial:
+        assign(f, s.target, item)
+        for x, t in types.items():
+            f.rebind(x, held_in(Dyn(f.var(x, t))))
+        trial_round(f, s, ways, {}, {})
+    return trial.problem, ways
 
 
 def _after_round(f: Frame, s: ast.For, item: Any, types: Mapping[str, Any]) -> dict[str, list[Any]] | None:
     """The types that names have at the ends of a round of which the number is not known, and which begins with variables of
     these `types`; None where the body cannot be compiled so."""
     assert isinstance(s.target, ast.Name)
-    ways = Ways()
-    with f.isolated_trial(gives_up=True) as trial:
-        assign(f, s.target, held_in(Dyn(f.var(s.target.id, item))))
-        for x, t in types.items():
-            f.rebind(x, held_in(Dyn(f.var(x, t))))
-        trial_round(f, s, ways, {}, {})
-    if trial.problem:
-        return None
+    problem, ways = _tried(f, s, held_in(Dyn(f.var(s.target.id, item))), types)
+    return None if problem is not None else _types_at_ends(f, s, ways)
+
+
+def _types_at_ends(f: Frame, s: ast.For, ways: Ways) -> dict[str, list[Any]] | None:
+    """The types that the names which the body changes have at the ends of a round; None if some are functions."""
     try:
         return {x: [type_of(v) for v in ways.values(x)] for x in changed_in(f, s.body) if x in f.env}
-    except Mismatch:  # it is a function
+    except Mismatch:
         return None
 
 

@@ -238,6 +238,15 @@ def none_as_number(f: Frame, at: ast.AST, value: Value) -> Value:
     return f.problem(at, f"`{f.what}` gives None elsewhere for arguments of these types")
 
 
+def note_type_of_result(f: Frame, at: ast.AST, value: Value) -> None:
+    """Note the type of what is returned at `at`, in a statement that is compiled to find types."""
+    t = type_or_none(none_as_number(f, at, value))
+    try:
+        f.result = f.common([f.result, t], numbers=True) if t is not None else f.result
+    except Mismatch:
+        pass  # reported when the statement is compiled for good
+
+
 def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], alike: dict[str, Value]) -> Value:
     """Compile a round to find types. At each end of the round the names in scope and their values are added to `ways`; lists
     whose number of elements is not as in `sizes` are removed from it, and tensors whose extents are not as in `alike` from
@@ -252,11 +261,7 @@ def trial_round(f: Frame, s: LoopStatement, ways: Ways, sizes: dict[str, int], a
         return Static(0)
 
     def returns(at: ast.AST, value: Value) -> Value:
-        t = type_or_none(none_as_number(f, at, value))
-        try:
-            f.result = f.common([f.result, t], numbers=True) if t is not None else f.result
-        except Mismatch:
-            pass  # reported when the loop is compiled for good
+        note_type_of_result(f, at, value)
         return end(ways.out)
 
     if any(leaves(b) for b in s.body):

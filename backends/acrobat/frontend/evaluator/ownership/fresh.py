@@ -37,6 +37,8 @@ MAKERS = frozenset(
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
     """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
+        case ast.Constant(None):  # where it is merged with a new list, that may be changed
+            return True
         case ast.Call() if source in f.given_new:
             return True
         case ast.Call() if is_object(value):

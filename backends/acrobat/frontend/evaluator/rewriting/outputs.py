@@ -236,7 +236,8 @@ def _resolved(
             targets = [(static_attribute(c, name), True, c) for c in classes]
     if not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in targets):
         targets = [(c.forward, True, c) for c in known.called(function, owner, callee)]
-    targets = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in targets]
+    # The first parameter of a static method is no object of its class.
+    targets = [(t.__func__, False, None) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in targets]
     return [(t, bound, c) for t, bound, c in targets if _of_source(t)]
 
 

@@ -25,11 +25,17 @@ from backends.acrobat.frontend.values import NOTHING, Dyn, Held, Special, Static
 Body = Sequence[ast.stmt]
 
 
-def merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value], alike: bool = False) -> bool:
-    """Compile a statement by `branch(arm)`, where `arm` compiles one of its bodies, and merge the names that the bodies assign.
-    With `alike` nothing is compiled if more is known of a name at the end of an arm than after the statement. Returns whether
-    it was compiled."""
-    names = changed_in(f, [s])
+def merging(
+    f: Frame,
+    s: ast.stmt,
+    branch: Callable[[Callable[[Body], Value]], Value],
+    alike: bool = False,
+    also: Sequence[str] = (),
+) -> bool:
+    """Compile a statement by `branch(arm)`, where `arm` compiles one of its bodies, and merge the names that the bodies assign,
+    and the hidden ones in `also`, which `branch` assigns. With `alike` nothing is compiled if more is known of a name at the
+    end of an arm than after the statement. Returns whether it was compiled."""
+    names = [*dict.fromkeys((*changed_in(f, [s]), *also))]
     before = dict(f.env)
     # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
     at_ends: list[dict[str, Value]] = []

@@ -1,6 +1,6 @@
 """Statements of the source. A body that cannot be left early is compiled statement by statement, and the names that it assigns
 stay in scope. A body that `return`, `break` or `continue` may leave is compiled as an expression, by continuations (`Exits`):
-the statements after a branch are compiled in each arm that goes on."""
+the statements after a branch are compiled in each arm that goes on, or once if these would be many (`ways.py`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import FunctionType
 
 from backends.acrobat import markers
@@ -17,6 +18,7 @@ from backends.acrobat.frontend.changing_methods import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator.changes import container_methods, list_changes
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.changes.state import cleared, given_away, settle
+from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.choices.returned import kept_apart
 from backends.acrobat.frontend.evaluator.conditions.conditions import decide
@@ -34,14 +36,14 @@ from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import as_display
-from backends.acrobat.frontend.evaluator.statements import contexts
+from backends.acrobat.frontend.evaluator.statements import contexts, ways
 from backends.acrobat.frontend.evaluator.statements.failures import raised_if
 from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
 from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 
@@ -117,7 +119,7 @@ def _changes(f: Frame, owner: ast.expr, name: str) -> bool:
     settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         value = f.env[owner.id]
-        is_object = isinstance(type_or_none(value), DataT) and kind_inside(f, value) != "list"
+        is_object = isinstance(f.without_none(type_or_none(value)), DataT) and kind_inside(f, value) != "list"
         return getattr(value, "python_object", None) is None and not is_object
     if not isinstance(owner, (ast.Attribute, ast.Subscript)):
         return True
@@ -133,6 +135,8 @@ def _is_set_or_dict(f: Frame, owner: ast.expr, of_names: bool = False, name: str
     if isinstance(owner, ast.Name):
         settle(f, owner)
         value = f.env.get(owner.id)
+        if value is not None and optional(f, value) is not None:
+            value = guess(optional(f, value))
         is_one = value is not None and bool(kind_of(value) or kind_inside(f, value) in ("set", "dict"))
         is_one = is_one and (name == "update" or not has_own_method(f, value, name))
         return is_one or of_names and value is not None and bool(records_of(f, value))
@@ -248,6 +252,15 @@ def _with_leaving(f: Frame, s: ast.With, rest: Body, exits: Exits) -> Value:
 
 @handles(LEAVING, ast.If)
 def _if_leaving(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
+    if (arms := ways.going_on([s])) > 1 and arms * ways.going_on(rest) > ways.MANY:
+        value = ways.merged(f, s, lambda ends: _arms(f, s, [], ends), replace(exits, fall=lambda: f.value_of(rest, exits)))
+        if value is not None:
+            return value
+    return _arms(f, s, rest, exits)
+
+
+def _arms(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
+    """An `if` that may leave its body, with the statements `rest` behind it in each arm that goes on."""
     body, orelse = [*s.body, *rest], [*s.orelse, *rest]
     return decide(f, s, s.test, lambda: f.value_of(body, exits), lambda: f.value_of(orelse, exits))
 
@@ -288,15 +301,17 @@ def _unrolled(f: Frame, s: ast.For | ast.While, items: Sequence[Value], exits: E
     """The value of a loop over a tuple or module list: its body, which may be left early, is compiled once for each item.
     `begun`: for the first item, the statements before the first that may leave the body are compiled already."""
     assert isinstance(s, ast.For)
+    many = ways.going_on(s.body)
 
     def from_item(i: int) -> Value:
         if i == len(items):
             return exits.fall()
         if i > 0 or not begun:
             assign(f, s.target, items[i])
-        return f.value_of(
-            s.body[_first_leaving(s) :] if i == 0 and begun else s.body,
-            replace(exits, fall=lambda: from_item(i + 1), continues=lambda: from_item(i + 1), breaks=exits.fall),
-        )
+        body = s.body[_first_leaving(s) :] if i == 0 and begun else s.body
+        go_on = partial(from_item, i + 1)
+        round = replace(exits, fall=go_on, continues=go_on, breaks=exits.fall)
+        value = ways.merged(f, s, lambda ends: f.value_of(body, ends), round) if many ** (len(items) - i) > ways.MANY else None
+        return f.value_of(body, round) if value is None else value
 
     return from_item(0)

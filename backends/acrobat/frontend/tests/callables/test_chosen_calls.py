@@ -1,7 +1,11 @@
 """Calls of functions that are chosen at run time, or by a name that the source puts together, and that change lists,
-dictionaries or attributes; and look-ups in a `defaultdict` that enter keys. Against eager PyTorch, in the interpreter."""
+dictionaries or attributes; of chosen modules that take inputs of other shapes; and look-ups in a `defaultdict` that enter keys.
+Against eager PyTorch."""
 
 from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,7 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.tests.zoo.check import agrees, with_forward
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 
 class Writer(nn.Module):
@@ -201,3 +207,85 @@ def visit_two(x):
 
 
 VISITS = [visit_one, visit_two]
+
+
+class Kind(Enum):
+    WORKER = "worker"
+    SOLDIER = "soldier"
+    BASE = "base"
+
+
+@dataclass
+class Entity:
+    kind: Kind
+    load: float
+    queue: list = field(default_factory=list)
+
+
+class ByKind(nn.Module):
+    """A module is chosen by a field before tests of the field tell which one it is."""
+
+    def __init__(self):
+        super().__init__()
+        sizes = {"worker": nn.Linear(4, 3), "soldier": nn.Linear(3, 3), "base": nn.GRU(3, 3, batch_first=True)}
+        self.kinds = nn.ModuleDict(sizes)
+        self.first = nn.Linear(1, 3)
+
+    def encode(self, e):
+        x = self.first(torch.tensor([e.load]))
+        net = self.kinds[e.kind.value]
+        if e.kind is Kind.WORKER:
+            return net(torch.cat([x, torch.tensor([e.load])]))
+        if e.kind is Kind.BASE:
+            if not e.queue:
+                return x
+            return net(torch.eye(3)[e.queue][None])[1][0, 0]
+        return net(x)
+
+    def forward(self, entities):
+        return torch.stack([self.encode(e) for e in entities])
+
+
+class Layers(nn.Module):
+    """Layers that take inputs of other extents, each called by its name with what the instance has for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({"narrow": nn.Linear(3, 2), "wide": nn.Linear(6, 2), "both": nn.Bilinear(3, 3, 2)})
+
+    def forward(self, given):
+        name, x = given
+        if name != "narrow":
+            return self.layers["wide"](torch.cat([x, x]))
+        return self.layers[name](x)
+
+
+class Steps(Layers):
+    def forward(self, given):
+        name, x = given
+        for _ in range(2):
+            x = torch.cat([self.layers[name](x), x[:1]])
+        return x
+
+
+def test_a_field_tells_which_module_it_has_chosen_before(codegen: str, tmp_path: Path) -> None:
+    r = Random(4)
+    kinds = [*Kind]
+    instances = [
+        [Entity(r.choice(kinds), r.random(), [r.randrange(3) for _ in range(r.randrange(3))]) for _ in range(r.randint(1, 5))]
+        for _ in range(16)
+    ]
+    torch.manual_seed(0)
+    model = ByKind().eval()
+    agrees(model, instances)
+    agrees_natively(model, instances, codegen, tmp_path)
+
+
+def test_a_layer_that_does_not_take_the_extent_is_an_error_of_the_instance() -> None:
+    torch.manual_seed(0)
+    agrees(Layers(), [("narrow", torch.randn(3)), ("wide", torch.randn(3))])
+    program = agrees(Steps(), [("narrow", torch.randn(3)), ("narrow", torch.randn(3))])
+    with pytest.raises(InstanceError, match=r"RuntimeError: linear: an input of shape \(3,\) does not fit"):
+        Interpreter(program).run(("wide", torch.randn(3)))
+    with pytest.raises(InstanceError, match="TypeError"):
+        Interpreter(program).run(("both", torch.randn(3)))

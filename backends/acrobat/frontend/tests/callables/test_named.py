@@ -256,6 +256,41 @@ def of_a_made_object(self, program):
     return found[-1]
 
 
+class Prefixed:
+    """The same, as methods whose names begin alike."""
+
+    def __init__(self, h):
+        self.h = h
+
+    def run(self, program):
+        op, *operands = program
+        values = [self.run(x) if isinstance(x, tuple) else x for x in operands]
+        return getattr(self, "op_" + op)(*values)
+
+    def op_start(self, k):
+        return self.h * k
+
+    def op_join(self, a, b):
+        return a + torch.tanh(b)
+
+    def op_neg(self, a):
+        return -a
+
+
+def of_a_made_object_with_a_prefix(self, program):
+    return Prefixed(self.e.weight[0]).run(program)
+
+
+def test_methods_of_a_made_object_whose_names_begin_alike() -> None:
+    model = nn.Module()
+    model.e = nn.Embedding(2, 4)
+    one, two = ("start", 1), ("start", 2)
+    instances = [("neg", one), ("join", ("neg", two), one), ("join", ("join", one, two), ("neg", ("neg", two)))]
+    program = agrees(with_forward(model, of_a_made_object_with_a_prefix), instances)
+    with pytest.raises(InstanceError, match="AttributeError: 'Prefixed' object has no attribute 'op_stop'"):
+        Interpreter(program).run(("stop", one))
+
+
 def test_methods_of_an_object_that_the_model_makes() -> None:
     model = nn.Module()
     torch.manual_seed(0)

@@ -128,7 +128,7 @@ def test_as_eager(cls):
 
 
 def test_a_method_under_a_name_of_an_attribute_that_gets_another_list():
-    with pytest.raises(CompileError, match="`append` gives nothing"):
+    with pytest.raises(CompileError, match="`append` changes an object that may be seen under another name than `before`"):
         build(Renamed().eval(), sample=WORDS)
 
 

@@ -168,3 +168,48 @@ def test_a_key_that_one_of_them_lacks(tmp_path: Path) -> None:
         executable([("x", "end")])
     with pytest.raises(InstanceError, match="KeyError"):
         executable([("x", "nowhere")])
+
+
+SIGNATURES = {"works": ({"person"}, {"firm"}), "lives": ({"person"}, {"place", "firm"}), "in": ({"firm", "place"}, {"place"})}
+KINDS = ["person", "firm", "place", "other"]
+
+
+class Fitting(nn.Module):
+    """Which entries of a constant dictionary have sets with two words in them."""
+
+    def forward(self, given):
+        kinds = [KINDS[i] for i in given]
+        found = []
+        for a in kinds:
+            for b in kinds:
+                possible = [r for r, (heads, tails) in SIGNATURES.items() if a in heads and b in tails]
+                if possible:
+                    found.append(possible)
+        counted = {r: len(tails) for r, (heads, tails) in SIGNATURES.items() if kinds[0] in heads}
+        return found, [r for r, (heads, _) in SIGNATURES.items() if kinds[-1] in heads], counted
+
+
+class Orders(nn.Module):
+    """A dictionary whose keys are strings, as are parts of the tuples in it, with other types beside them."""
+
+    def forward(self, units):
+        orders = {}
+        for name, x in units:
+            k = int(x.argmax())
+            act = ("attack", "move", "wait")[k]
+            if act == "attack":
+                orders[name] = (act, units[0][0])
+            elif act == "move":
+                orders[name] = (act, torch.tanh(x))
+            else:
+                orders[name] = (act, None)
+        return orders, len(orders)
+
+
+def test_sets_of_a_constant_dictionary() -> None:
+    agrees(Fitting(), [[0, 1], [3], [2, 0, 1], [1, 2, 3], [0]])
+
+
+def test_tuples_of_several_types_under_names() -> None:
+    generator = torch.Generator().manual_seed(2)
+    agrees(Orders(), [[(f"unit{i}", torch.randn(3, generator=generator)) for i in range(n)] for n in (1, 4, 2, 6, 3)])

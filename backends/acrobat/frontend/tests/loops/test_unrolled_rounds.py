@@ -177,7 +177,7 @@ def test_a_round_that_cannot_be_compiled_is_given_up_at_its_first_problem(monkey
     monkeypatch.setattr(Frame, "statement", counted)
     agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(4))), along_the_dimension_of_the_round), LISTS)
     rounds = compiled["h = self[0].weight[0] * xs[0]"]
-    assert compiled["h = torch.tanh(h)"] == 2 * rounds  # none in the trial of a round of any number
+    assert compiled["h = torch.tanh(h)"] == 3 * rounds  # none in the trial of a round of any number, one in that of the first
 
 
 def counts_its_depth(self, xs):
@@ -206,3 +206,27 @@ def test_a_recursion_that_counts_without_an_end_is_compiled_for_each_number_in_o
         build(with_forward(nn.Module(), counts_its_depth), sample=LISTS)
     assert compiled["counts_its_depth"] > 2
     assert VERSIONS < compiled["descended"] < 2 * VERSIONS
+
+
+def fails_in_each_round(self, xs):
+    y = 0
+    for _ in range(40):
+        y = y + len(xs)
+        z = torch.nonsense(xs)
+        if z > 3:
+            continue
+        y = y + 1
+    return y
+
+
+def test_a_loop_whose_first_round_has_the_same_problem_is_not_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, statement = Counter[str](), Frame.statement
+
+    def counted(self: Frame, s: ast.stmt) -> None:
+        compiled[ast.unparse(s)] += 1
+        statement(self, s)
+
+    monkeypatch.setattr(Frame, "statement", counted)
+    with pytest.raises(CompileError, match="torch has no `nonsense`"):
+        build(with_forward(nn.Module(), fails_in_each_round), sample=LISTS)
+    assert 0 < compiled["z = torch.nonsense(xs)"] < 40

@@ -28,6 +28,7 @@ MEANS: Sequence[dict[str, Any]] = (
     {"shared": "named"},
     {"shared": "typed"},
     {"shared": "alike"},
+    {"named_dicts": True},
     {"shapes": True},
 )
 """What a further attempt may begin with (`Datatypes.joined`), in this order, since each comes at a cost."""

@@ -32,6 +32,7 @@ class Builder:
         self.filled: dict[str, float] = {}  # variable of a tensor all of whose elements are one constant -> that constant
         self.ranges: dict[str, range] = {}  # variable of a list of ints -> the range of constants that it is
         self.offsets: dict[str, tuple[str, int]] = {}  # variable of an int -> another variable, and what is added to that one
+        self.sums: dict[str, tuple[n.Atom, n.Atom]] = {}  # variable of an int that is a sum -> what is added
         self.divisors: dict[str, int] = {}  # variable of an int that is another one divided by a constant -> that constant
         self.instead: dict[str, n.Atom] = dict(instead or {})
         self.tried: Builder | None = None  # the chain with which this one tries to go on
@@ -48,6 +49,8 @@ class Builder:
             self.filled[var.name] = float(dict(expr.attrs)["value"])
         if isinstance(expr, n.Host) and expr.op in ("add", "sub"):
             self._note_offset(var, expr)
+        if isinstance(expr, n.Host) and expr.op == "add":
+            self.sums[var.name] = expr.args[0], expr.args[1]
         if isinstance(expr, n.Host) and expr.op == "floordiv" and isinstance(by := expr.args[1], n.Lit):
             self.divisors[var.name] = int(by.value)
         if isinstance(expr, n.Host) and expr.op == "range" and all(isinstance(a, n.Lit) and a.value for a in expr.args[2:]):
@@ -108,7 +111,7 @@ class Builder:
     def inner(self) -> Builder:
         inner = Builder(self.names, self.instead)
         inner.filled, inner.ranges, inner.offsets = dict(self.filled), dict(self.ranges), dict(self.offsets)
-        inner.divisors = dict(self.divisors)
+        inner.sums, inner.divisors = dict(self.sums), dict(self.divisors)
         return inner
 
     def finish(self, result: n.Expr) -> n.Expr:

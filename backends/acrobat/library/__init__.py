@@ -174,6 +174,17 @@ def name_for(name: str, arguments: Iterable[str]) -> str:
     return next((WITH_ARGUMENT[name, a] for a in arguments if (name, a) in WITH_ARGUMENT), name)
 
 
+def broadcasts(function: Callable[..., Any] | None) -> bool:
+    """Whether the operands of a function of the library are broadcast, also along an extent that varies and is 1 in an
+    instance. Elsewhere in the library extents that must be equal are compared, since PyTorch does so or computes nothing."""
+    return getattr(function, "__module__", "") in _ELEMENT_BY_ELEMENT or function in _OF_DIFFERENCES
+
+
+_ELEMENT_BY_ELEMENT = {file.__name__ for file in (elementwise, special, trigonometry)}
+_OF_DIFFERENCES = {getattr(loss_functions, name) for name in ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"]}
+_OF_DIFFERENCES |= {getattr(functional, name) for name in ["pairwise_distance", "cosine_similarity", "distance"]}
+
+
 CLASSES: dict[type, type] = {
     queue.PriorityQueue: queues.PriorityQueue,
     queue.Queue: queues.Queue,

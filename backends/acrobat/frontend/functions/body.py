@@ -14,6 +14,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import check_cleared
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import with_shapes
 from backends.acrobat.frontend.evaluator.lists.iterator_sources import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
@@ -254,6 +255,7 @@ class FunctionBody:
     def _returned(self, at: ast.AST, value: Value) -> Value:
         """A value that is returned, as one of the type that the annotation says."""
         value = self._without_iterator(at, value)
+        value = value if self.is_forward or self.program.asked is not None else with_shapes(self.f, value)
         if holds_function(value) and not self.is_forward:
             self.program.gives_functions.add(self.function)
             self.program.changed = self.program.incomplete = True

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.returned import as_plain
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.frame.several_shapes import with_shapes
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy
 from backends.acrobat.frontend.evaluator.syntax.bodies import has_no_end
@@ -143,6 +144,8 @@ class FunctionCall(ChangingCall):
     def _compiled(self) -> Any:
         """The key of the function for these arguments, compiled now if it was not yet."""
         program, function = self.program, self.function
+        if not self.of_library:
+            self.values = [v if i in self.changed else with_shapes(self.f, v) for i, v in enumerate(self.values)]
         if self.of_library:  # PyTorch's flags and dimensions decide what is compiled
             self.values = [fixed(v) for v in self.values]
         elif named := naming_parameters(function):

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.state import root_in_scope
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine, tracked, walked
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors
 from backends.acrobat.frontend.evaluator.objects.referenced import lists_reached, note_seen_elsewhere
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere
@@ -54,6 +55,8 @@ class ChangingCall(BoundCall):
         values = dict(zip(self.names, self.values, strict=True))
         cls = class_of(owner_of(self.values))
         changes = changed_values(self.function, cls, self.program.changing, lambda p: kind(values[p]) == "iterator")
+        for i in map(self.names.index, changes):
+            self.values[i] = as_list_of_tensors(self.f, self.values[i])
         self.changed = [i for i in map(self.names.index, changes) if self._is_given_back(i)]
         for i in self.changed:
             self._keep_beside(i)

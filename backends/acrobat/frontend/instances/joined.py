@@ -21,6 +21,8 @@ from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGrou
 from backends.acrobat.frontend.types import contains_unknown, word_of_type
 
 Attributes = tuple[str, ...]
+PlaceInSource = tuple[str, int, int]
+"""A file, a line and a column."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class JoinedClasses:
     by_name: bool = False  # whether dictionaries with a few sets of names are told apart by these, whatever their values are
     exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
     records: Records = field(default_factory=Records)  # for dictionaries whose keys are names
+    named_dicts: frozenset[PlaceInSource] = frozenset()  # the `{}` that get values of several types under names
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:
         """These unions and those of each pair of others in `pairs`; unions that have a class in common are one. `made` has the
@@ -91,6 +94,11 @@ class JoinedClasses:
         new."""
         exact = replace(self, exact=True).with_mixtures(shapes)
         return self if exact.mixtures == self.mixtures else exact
+
+    def with_named_dicts(self, places: Set[PlaceInSource]) -> JoinedClasses:
+        """The same with the dictionaries that begin at `places` as ones whose keys are names; the same object if nothing is
+        new."""
+        return self if places <= self.named_dicts else replace(self, named_dicts=self.named_dicts | places)
 
     def with_referenced(self, classes: Set[type]) -> JoinedClasses:
         """The same with `classes`, and those that are in a union with one of them, among those whose objects are referred to by

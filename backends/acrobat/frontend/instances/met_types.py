@@ -12,7 +12,7 @@ from typing import Any
 from backends.acrobat.core.types import DataT, without_shape
 from backends.acrobat.frontend.instances.divided import are_versions
 from backends.acrobat.frontend.instances.fixed_shapes import FixedShapes
-from backends.acrobat.frontend.instances.joined import JoinedClasses
+from backends.acrobat.frontend.instances.joined import JoinedClasses, PlaceInSource
 from backends.acrobat.frontend.instances.list_sites import ListSites
 from backends.acrobat.frontend.instances.made_trees import Guess, Pair, is_guess, is_open, leaf_and_node, with_replaced
 from backends.acrobat.frontend.instances.shared import Choice
@@ -37,6 +37,7 @@ class MetTypes:
         self._with_none: list[Pair] = []  # likewise those in which trees may be None
         self._asks = False
         self.mixtures: list[frozenset[str]] = []  # likewise the words of several of PYTHON_TYPES
+        self.named_dicts: set[PlaceInSource] = set()  # `{}` that get values under names which have no type together
         self.given_by_name = False  # whether a dictionary without known names is given to a call with `**`
         self._changed_elsewhere: set[type] = set()  # classes whose objects are changed while other names may refer to them
 
@@ -48,6 +49,7 @@ class MetTypes:
         self._wrong.clear()
         self._with_none.clear()
         self.mixtures.clear()
+        self.named_dicts.clear()
 
     def note(self, types: Sequence[Any]) -> None:
         """Note that values of these types were met in one place."""
@@ -118,12 +120,14 @@ class MetTypes:
         references: bool = False,
         shared: Choice | None = None,
         shapes: bool = False,
+        named_dicts: bool = False,
     ) -> JoinedClasses:
         """The unions that this program began with, joined with those that were met in one place in the last round, and with
         `trees` also those of numbers or strings and tuples, with `by_name` dictionaries told apart by their names if one is
         given with `**`, with `mixtures` those of different types of Python's, with `references` the classes whose objects are
         numbers, with `shared` the lists that are, with `shapes` shapes that would be joined to one whose extents vary, where
-        types are kept exactly. The same object if there were none."""
+        types are kept exactly, with `named_dicts` dictionaries that get values under names as ones of such entries. The same
+        object if there were none."""
         pairs = [pair for pair in self.classes() if not are_versions(*pair)]
         unions = self._joined.joined(pairs, self._unions.made)
         if by_name and self.given_by_name and not unions.by_name:
@@ -131,6 +135,7 @@ class MetTypes:
         unions = unions.with_mixtures([*self.mixtures, *self.shapes.broadcast]) if mixtures else unions
         unions = unions.with_referenced(self._changed_elsewhere) if references else unions
         unions = unions.with_shapes(self.shapes.joined()) if shapes and unions.exact else unions
+        unions = unions.with_named_dicts(self.named_dicts) if named_dicts else unions
         unions = unions if shared is None else unions.with_shared(self.lists.changed_elsewhere, self.lists.types, shared)
         return unions.with_trees(self._trees, self._wrong, self._with_none) if trees else unions
 

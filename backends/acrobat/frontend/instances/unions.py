@@ -34,6 +34,7 @@ class Unions(WrittenTypes, ABC):
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
         self.walked = self._joined.walked
+        self.named_dicts = self._joined.named_dicts
         self.endless = self._joined.endless
         self.lazy = self._joined.lazy
         self.graphs = self._joined.graphs  # constant objects that are referred to by numbers

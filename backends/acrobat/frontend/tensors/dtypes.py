@@ -7,15 +7,15 @@ import torch
 from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, item_type
-from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, known, variable_of
 from backends.acrobat.frontend.tensor_types import innermost
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
+    each_row,
     is_numbers,
     item,
     numbers_in,
-    of_rows,
     op,
     operand,
     over_rows,
@@ -51,7 +51,8 @@ def as_floats(f: Frame, x: Array) -> Value:
         result = number(f.host("int", [i], INT) if of_bools else i)
         return op(f, "reshape", [result], {"shape": around}) if around else result
 
-    return of_rows(mapped(f, [x], part), axis(x))
+    extent = shape(x)[axis(x)]
+    return each_row(f, [x], part, axis(x), extent if extent is not None and extent <= LONGEST else None)
 
 
 EXACT = 2**24

@@ -33,7 +33,8 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value], node: ast.AST | N
             "this changes a tensor in place that may be seen elsewhere: it was not made here, or is part of another value",
             "leave `inplace=True`, or the `_` of a method, out: the result is a new tensor then",
         )
-    after = make(Dyn(before))
+    with f.broadcasting((1,)):
+        after = make(Dyn(before))
     if is_unknown(after):  # an operand that a later round knows, such as what a recursion gives
         return after
     if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, is_number, is_ragged, is_tensor, is_unknown, known, retyped, type_or_none
 from backends.acrobat.frontend.tensor_types import LOOSE, innermost, ints_of_shape, shape_of_ints
+from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.fixing import only_element, several, with_check
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -217,7 +218,7 @@ def arithmetic(f: Frame, name: str, a: Any, b: Any) -> Value | None:
     ]
     if any(isinstance(v, Held) for v in sides):
         return None
-    result = elementwise(f, sides, work)
+    result = elementwise(f, sides, work, broadcast_in(f, sides))
     return result if is_ragged(result) else Held("index", result)
 
 

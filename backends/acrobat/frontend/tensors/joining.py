@@ -12,8 +12,9 @@ from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.broadcasting import stretched
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, at, is_length_of, item_type, origin_of
-from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked, stretched
+from backends.acrobat.frontend.evaluator.lists.mapping import flattened, mapped, stacked
 from backends.acrobat.frontend.kinds import (
     is_list,
     is_number,

@@ -18,6 +18,7 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, WrongShapes, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.broadcasting import of_one_length
 from backends.acrobat.frontend.evaluator.lists.lengths import (
     Array,
     at,
@@ -27,9 +28,10 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     length_inside,
     lengths_in,
 )
-from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, of_one_length, transposed_lists
+from backends.acrobat.frontend.evaluator.lists.mapping import Rows, mapped, transposed_lists
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor, is_unknown, known, retyped, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.tensor_types import extents, innermost
+from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.new_tensors import note_new
 from backends.acrobat.frontend.tensors.values import HostTensor, ReadBool
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, unknown
@@ -48,7 +50,8 @@ def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = 
         if OPS[name].fusion is not Fusion.ELEMENTWISE:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language here")
         bound = len(f.builder.bindings)
-        return note_new(f, bound, elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint)))  # type: ignore[return-value]
+        result = elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint), broadcast_in(f, args))
+        return note_new(f, bound, result)  # type: ignore[return-value]
     atoms = []
     for a in args:
         atoms.append(operand(f, a))
@@ -240,7 +243,7 @@ def elementwise(
     f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value], stretching: Sequence[int] = ()
 ) -> Value:
     """Apply `work`, which takes dense operands, to operands that broadcast and may be ragged: it is mapped over their parts. An
-    extent that varies and is 1 in an instance is broadcast as `of_one_length` says, in the operands with these numbers."""
+    extent that varies and is 1 in an instance is broadcast in the operands with the numbers `stretching`."""
     if not any(is_ragged(v) for v in operands):
         return work(operands)
     shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
@@ -248,10 +251,7 @@ def elementwise(
     for one, other in permutations(shapes, 2):
         f.program.datatypes.met.shapes.note_met(one, other)
 
-    def aligned(v: Value, s: tuple[int | None, ...]) -> int:
-        return rank - len(s) + axis(v)
-
-    k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
+    k = min(rank - len(s) + axis(v) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
     sizes: list[int | None] = []  # what is known of how many items the lists have
     lists: list[Array] = []
     parts: list[tuple[Array, int | None]] = []  # for each operand: the value for all rounds, or its index in `lists`
@@ -267,8 +267,8 @@ def elementwise(
             lists.append(as_rows(f, v, own))
             sizes.append(s[own])
 
-    if stretching:
-        lists = of_one_length(f, lists, sizes, stretching)
+    if stretching and len(lists) > 1:
+        lists = of_one_length(f, lists, sizes, [at for i, (_, at) in enumerate(parts) if at is not None and i in stretching])
 
     def round(*items: Value) -> Value:
         result = elementwise(f, [v if at is None else items[at] for v, at in parts], work, stretching)

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import either, operation, ragged
+from backends.acrobat.frontend.tensors.windows import size_of_window
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value
 from backends.acrobat.library import sampling
 
@@ -141,9 +142,14 @@ def _arange(f: Frame, call: CallArguments) -> Value:
     if not all(is_number(v) and type_or_none(v) == INT for v in (start, stop, step)):
         raise Refused("`arange` takes ints here")
     ints = f.host("range", [start, stop, step], ListT(INT))
-    constants = f.builder.ranges.get(variable_of(ints))
-    result = arranged(f, ints, [len(constants)]) if constants else of_rows(ints, 0)
+    count = len(f.builder.ranges.get(variable_of(ints), ())) or _counted(f, start, stop, step)
+    result = arranged(f, ints, [count]) if count else of_rows(ints, 0)
     return as_floats(f, result) if floats else result
+
+
+def _counted(f: Frame, start: Value, stop: Value, step: Value) -> int:
+    """How many ints there are from `start` on, where these bounds of run time say it, as `t` and `t + 3` do; else 0."""
+    return size_of_window(f, start, stop) if known(step) == (True, 1) else 0
 
 
 @operation("linspace", of_tensor=False)

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
 from backends.acrobat.frontend.kinds import is_array, is_number, is_ragged, is_tensor, known, type_or_none, variable_of
+from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
@@ -300,7 +301,8 @@ def _where_of_ints(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
         flag, one, other = parts
         return choose(f, ast.Pass(), flag, lambda: one, lambda: other)
 
-    result = elementwise(f, [flags, *(on_host_in_parts(f, v) for v in (x, y))], work)
+    operands = [flags, *(on_host_in_parts(f, v) for v in (x, y))]
+    result = elementwise(f, operands, work, broadcast_in(f, operands))
     return result if is_ragged(result) else Held("index", result)
 
 

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
+from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
 from backends.acrobat.frontend.tensors.fixing import only_element, with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
@@ -133,7 +134,7 @@ def mask_of(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
         def each(v: Any) -> Value:
             return Dyn(operand(f, f.host("float", [f.host("int", [f.host(name, list(v), BOOL)], INT)], FLOAT)))
 
-        return mask(elementwise(f, sides, each))
+        return mask(elementwise(f, sides, each, broadcast_in(f, sides)))
     x, y = (as_floats(f, v) if v in ints else v for v in sides)
     match compare:
         case ast.Lt():

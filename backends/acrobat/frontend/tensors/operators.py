@@ -17,7 +17,7 @@ from backends.acrobat.frontend.tensors.buffers import as_tensor
 from backends.acrobat.frontend.tensors.dtypes import as_floats
 from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
-from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_buffers, of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
 from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated, of_bools
@@ -59,9 +59,6 @@ def _of_operator(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: 
         return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
     if name == "matmul" and (is_ragged(a) or is_ragged(b)):
         return matmul(f, a, b)
-    if name in ("add", "sub", "mul", "div") and f.program.asked is None:
-        stretching = (1,) if f.changing_in_place else (0, 1)
-        return elementwise(f, [a, b], lambda parts: op(f, name, parts), stretching)
     if name in ("add", "sub", "mul", "div", "matmul"):
         return op(f, name, [a, b])
     return f.problem(

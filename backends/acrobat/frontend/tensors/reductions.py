@@ -298,7 +298,7 @@ def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
     if len(c.args) == 1 and not c.kwargs:
         return _reduced(f, c.name, c.args[0], Static(None), False)
     if len(c.args) == 2 and (is_ragged(c.args[1]) or is_tensor(c.args[1])):
-        return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", CallArguments(c.name, list(v), {})))
+        return call_operation(f, f"{c.name}imum", CallArguments(c.name, c.args, {}))
     v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
     k, keep = dim_of(dim, len(shape(v)), c.name), bool(constant(keepdim, "keepdim"))
     compared = v

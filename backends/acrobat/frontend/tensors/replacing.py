@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.changes.indices import from_end
 from backends.acrobat.frontend.evaluator.changes.list_changes import part
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.broadcasting import of_one_length
 from backends.acrobat.frontend.evaluator.lists.lengths import at, item_type, length
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import (
@@ -196,7 +197,9 @@ def _each(f: Frame, rows: Any, own: Any, value: Value, work: Callable[[Any, Any]
     """`work(row, part)` for each row, with its own part of what is assigned, or the same value for all."""
     if is_unknown(rows) or own is not None and is_unknown(own):
         return unknown()
-    return mapped(f, [rows], lambda row: work(row, value)) if own is None else mapped(f, [rows, own], work)
+    if own is None:
+        return mapped(f, [rows], lambda row: work(row, value))
+    return mapped(f, of_one_length(f, [rows, own], [None, None], (1,)), work)
 
 
 def _one_replaced(f: Frame, s: ast.AST, x: Any, rows: Dyn, i: Value, rest: Sequence[Index], value: Value) -> Value:
@@ -267,10 +270,12 @@ def _by_mask(f: Frame, x: Any, chosen: Any, rest: Sequence[Index], value: Any) -
         if of_ints and type_or_none(value) not in (INT, BOOL):
             raise Refused("what is put among ints is an int", "write `int(...)`")
         number = f.coerce(value, FLOAT) if is_number(value) and not of_ints else value
-        return call_operation(f, "where", CallArguments("where", [mask(flags), number, x], {}))
+        with f.broadcasting(()):
+            return call_operation(f, "where", CallArguments("where", [mask(flags), number, x], {}))
     of_mask, other = f.chosen_by_mask.get(variable_of(value), ("", None))
     if other is not None and of_mask == variable_of(chosen.value):
-        return call_operation(f, "where", CallArguments("where", [chosen, other, x], {}))
+        with f.broadcasting(()):
+            return call_operation(f, "where", CallArguments("where", [chosen, other, x], {}))
     if not is_mask(chosen) or len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
     return None
@@ -306,7 +311,7 @@ def _fitted(f: Frame, x: Any, value: Any) -> Value:
     if not is_ragged(x):
         return filled_to(f, shape_of(x), value)
     _, value = _own_rows(f, value, len(shape(x)))
-    result: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v))
+    result: Any = elementwise(f, [x, value], lambda v: _fitted(f, *v), (1,))
     if not is_unknown(result) and type_of(result) != type_of(x):
         raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {shape(x)}")
     return result

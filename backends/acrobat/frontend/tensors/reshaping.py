@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size, origin_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, variable_of
+from backends.acrobat.frontend.kinds import is_ragged, is_unknown, known, retyped, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
 from backends.acrobat.frontend.tensors.fixing import with_check, with_extent
 from backends.acrobat.frontend.tensors.joined_extents import kept_or_joined, parts_between
@@ -259,11 +259,26 @@ def _is_length(f: Frame, value: Any) -> bool:
 def _reshape(f: Frame, call: CallArguments) -> Dyn:
     x: Any
     x, *extent = [*call.args, *call.kwargs.values()]
-    extents = [constant(e, "the shape") for e in f.spread(extent)]
-    known = math.prod([int(e) for e in extents if e != -1])
-    total = x.type.size
-    shape = tuple(total // known if e == -1 and known else e for e in extents)
+    extents = [constant(e, "the shape") for e in _with_own(f, x, f.spread(extent))]
+    others = math.prod([int(e) for e in extents if e != -1])
+    shape = tuple(x.type.size // others if e == -1 and others else e for e in extents)
     return op(f, "reshape", [x], {"shape": shape})
+
+
+def _with_own(f: Frame, x: Dyn, extents: Sequence[Any]) -> Sequence[Any]:
+    """The extents that a tensor of fixed shape gets, of which one may be known at run time only, as `y.view_as(x)` of a slice
+    `x` takes it: the elements say what it must be, and any other number is an error of the instance."""
+    open = [i for i, e in enumerate(extents) if not known(e)[0]]
+    rest = [known(e)[1] for e in extents if known(e)[0]]
+    others = math.prod(e for e in rest if isinstance(e, int))
+    total = math.prod(shape_of(x))
+    if len(open) != 1 or type_or_none(extents[open[0]]) != INT or not all(isinstance(e, int) for e in rest):
+        return extents
+    if others < 1 or not total or total % others:
+        return extents
+    text = f"RuntimeError: an extent of a shape is {{0}}, not {total // others}, for a tensor of {total} elements"
+    with_check(f, "eq", extents[open[0]], Static(total // others), text)
+    return [Static(total // others) if i in open else e for i, e in enumerate(extents)]
 
 
 @ragged("view", "reshape")

@@ -43,9 +43,19 @@ from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
+from backends.acrobat.frontend.instances.joined import PlaceInSource
 from backends.acrobat.frontend.instances.record_classes import is_name
-from backends.acrobat.frontend.kinds import is_unknown, nothing_known, plain_container, type_inside, type_of, type_or_none
+from backends.acrobat.frontend.kinds import (
+    is_unknown,
+    known,
+    nothing_known,
+    plain_container,
+    type_inside,
+    type_of,
+    type_or_none,
+)
 from backends.acrobat.frontend.specials import Keywords, Method
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
 from backends.acrobat.library import dictionaries, searching, sets
@@ -246,6 +256,33 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 
 @handles(ITEMS_PUT, "dict")
 def _put_entry(f: Frame, s: ast.AST, name: str | ChangedPlace, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
-    """`d[key] = value`."""
+    """`d[key] = value`. Where the values of a dictionary that the function begins with `{}` have no type together, and the key
+    is a name that is known, the dictionary may be one of named entries in a further attempt."""
     keys = [f.expression(e) for e in entries]
-    give(f, name, put(f, s, whole, keys[0] if len(keys) == 1 else TupleV(tuple(keys)), value))
+    key = keys[0] if len(keys) == 1 else TupleV(tuple(keys))
+    try:
+        give(f, name, put(f, s, whole, key, value))
+    except Mismatch:
+        if is_name(known(key)[1]) and (begun := _begun_empty(f, s)) is not None:
+            f.program.datatypes.met.named_dicts.add(begun)
+        raise
+
+
+def _begun_empty(f: Frame, s: ast.AST) -> PlaceInSource | None:
+    """The place of the `{}` that alone the function assigns to the name of which an item is assigned to; None where there is no
+    such one."""
+    match s:
+        case ast.Subscript(ast.Name(name)) if f.definition is not None:
+            made = [x for x in every_node(f.definition) if isinstance(x, ast.Name) and x.id == name]
+            made = [x for x in made if isinstance(x.ctx, ast.Store)]
+            begun = [d for x in every_node(f.definition) if (d := _given_empty(x, name)) is not None]
+            return (f.file, begun[0].lineno, begun[0].col_offset) if len(begun) == len(made) == 1 else None
+    return None
+
+
+def _given_empty(s: ast.AST, name: str) -> ast.Dict | None:
+    """The `{}` that a statement assigns to a name; None for other statements."""
+    match s:
+        case ast.Assign([ast.Name(target)], ast.Dict([]) as d) | ast.AnnAssign(ast.Name(target), _, ast.Dict([]) as d):
+            return d if target == name else None
+    return None

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, LIST, ListT
+from backends.acrobat.core.types import BOOL, INT, LIST, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers.containers import kind_of, only_element
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors, differ_in_shape, is_listed_tensors
 from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, with_item
@@ -30,9 +31,11 @@ from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.kinds import (
+    is_array,
     is_list,
     is_unknown,
     kind,
+    known,
     nothing_known,
     retyped,
     type_inside,
@@ -41,7 +44,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
-from backends.acrobat.frontend.values import END, Dyn, ListedV, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import END, Dyn, ListedV, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
 
@@ -58,6 +61,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if place_and_value is None:
         return
     who, xs = place_and_value
+    if name != "append" or all(map(is_array, values)):
+        xs = as_list_of_tensors(f, xs)
     if name in ("append", "appendleft", "insert") and not isinstance(xs, TupleV):
         values = [f.staged(v) for v in values]
     for v, a in zip(values, args, strict=True):
@@ -66,8 +71,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         new = deep(variable_of(v)) in f.new_lists or is_handed_over(f, s, a, owned)
         if changeable(f, put_in) and not new and not fresh_inside(f, a):
             seen_inside(f, owner, put_in)
-    if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
-        give(f, who, ListedV((*xs.items, values[0])))
+    if name == "append" and len(values) == 1 and isinstance(t := type_or_none(xs), TupleT) and t.listed:
+        give(f, who, ListedV((*(f.components(xs) or []), values[0])))
         return
     if any(map(nothing_known, values)):
         return
@@ -113,14 +118,19 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     if place_and_value is None:
         return unknown()
     name, xs = place_and_value
+    xs = as_list_of_tensors(f, xs)
     t = type_of(xs)
     if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
         return unknown()
     at = opened(f, node.args[0], at) if node.args else at
-    item = f.host("list.get", [xs, at], t.item, "popped")
+    known_items, index = list(f.displays.get(variable_of(xs), ())), known(at)[1]
+    item: Value = f.host("list.get", [xs, at], t.item, "popped")
     at = from_end(f, xs, at)
     after = f.host("add", [at, Static(1)], INT, "after")
     rest = binary(f, node, ast.Add(), part(f, xs, Static(0), at), part(f, xs, after, Static(END)))
+    if isinstance(index, int) and -len(known_items) <= index < len(known_items):
+        item = known_items.pop(index)  # which may be of a fixed shape where the items of the list have extents that vary
+        f.displays[variable_of(rest)] = tuple(known_items)
     give(f, name, rest)
     if deep(root_of(owner) or "") in f.owned:  # nothing but the list referred to the item, and now the list does not either
         f.new_lists |= {variable_of(item), deep(variable_of(item))}
@@ -146,8 +156,9 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
         with f.program.datatypes.met.in_display() if written_out else nullcontext():
             joined = grown(f, xs, type_of(item))
     except Mismatch:
-        if written_out:
-            give(f, name, ListedV((*written_out, item)))
+        known_items = written_out or f.displays.get(variable_of(xs), ())
+        if written_out or known_items and differ_in_shape([type_of(v) for v in (*known_items, item)]):
+            give(f, name, ListedV((*known_items, item)))
             return
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         f.problem(s, what, "a list has elements of one type")
@@ -187,6 +198,25 @@ def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: 
     give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, last, Static(END))))
 
 
+@handles(ITEMS_PUT, TupleV, "tuple")
+def _put_into_written(
+    f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Value, entries: Sequence[ast.expr], value: Value
+) -> None:
+    """`xs[i] = value` of a written list of tensors of several shapes."""
+    items, t = f.components(xs) or [], type_or_none(xs)
+    index = known(f.borrowed(entries[0]))[1] if len(entries) == 1 and not isinstance(entries[0], ast.Slice) else None
+    if is_listed_tensors(t) and isinstance(index, int) and -len(items) <= index < len(items):
+        items[index] = value
+        if differ_in_shape([type_or_none(v) for v in items]):
+            give(f, name, ListedV(tuple(items)))
+            return
+    whole = as_list_of_tensors(f, xs)
+    if not isinstance(whole, Dyn) or not is_list(whole):
+        f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")
+        return
+    _put_item(f, s, name, whole, entries, value)
+
+
 @handles(ITEMS_PUT, "list")
 def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     if len(entries) != 1:
@@ -203,11 +233,17 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     if is_unknown(i) or is_unknown(xs):
         return
     if not nothing_known(value):  # None may be there first, or come now
-        t = ListT(f.common([t.item, type_of(value)]))
+        both = [t.item, type_of(value)]
+        t = ListT(f.common(both, numbers=all(is_array(guess(x)) for x in both)))
         xs = f.coerce(xs, t)  # type: ignore[assignment]
+    items, index = list(f.displays.get(variable_of(xs), ())), known(i)[1]
     item = f.coerce(value, t.item)
     f.host("list.get", [xs, i], t.item, "before")  # an index outside is an error of the instance
-    give(f, name, with_item(f, xs, from_end(f, xs, i), item))
+    after = with_item(f, xs, from_end(f, xs, i), item)
+    if isinstance(index, int) and -len(items) <= index < len(items):
+        items[index] = value
+        f.displays[variable_of(after)] = tuple(items)
+    give(f, name, after)
 
 
 # ---- iterators

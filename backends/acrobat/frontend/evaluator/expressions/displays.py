@@ -49,6 +49,8 @@ def _set(f: Frame, node: ast.Set, hint: str) -> Value:
 @handles(EXPRESSIONS, ast.Dict, DictCall)
 def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     keys, values = node.keys, node.values
+    if not keys and (f.file, node.lineno, node.col_offset) in f.program.datatypes.named_dicts:
+        return construct(f, node, f.program.datatypes.records.class_of([]), [], {})
     if not keys:
         return containers.empty_of_kind(f, "dict")
     if None in keys:

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.expressions.dict_items import of_shared
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode, dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
@@ -150,6 +151,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return unknown()
         if isinstance(whole, TupleV) and are_functions(whole.items):
             return at_index(f, whole.items, as_index(f, chosen))
+        whole = as_list_of_tensors(f, whole)
         if not is_list(whole):
             return f.problem(node, f"one of these is chosen at run time, and they differ in type: {f.places(items)}")
         return element_at(f, node, whole, chosen)  # type: ignore[arg-type]

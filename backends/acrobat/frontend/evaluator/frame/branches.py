@@ -10,6 +10,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import all_like
 from backends.acrobat.frontend.kinds import type_of, type_or_none
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
@@ -26,7 +27,9 @@ class MergingFrame(CoercingFrame):
         stay ints, and in a part of the model's result numbers stay numbers beside tensors."""
         try:
             branches = [(b, self._staged_in(b, v)) for b, v in branches]
-            types = [type_of(v) for _, v in branches]
+            values = all_like(self, [v for _, v in branches])
+            branches = [(b, v) for (b, _), v in zip(branches, values, strict=True)]
+            types = [type_of(v) for v in values]
             kept = self.program.datatypes.numbers_apart(types) if apart else None
             if where in self.flow.parts and (found := self.program.datatypes.number_or_tensor(types)):
                 kept = self.program.datatypes.either({word: self.common(its) for word, its in found.items()}, "Result")

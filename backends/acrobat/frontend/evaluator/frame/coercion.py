@@ -12,6 +12,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListKind, ListT, TupleT, Type
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import is_listed_tensors
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
 from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
@@ -57,9 +58,18 @@ class CoercingFrame(CoveringFrame):
         if any(is_unknown(a) for a in args) or contains_unknown(type):
             return guess(type)
         result = self.bind(n.Host(op, tuple(map(self.atom, args)), type, span=self.span), hint or op.removeprefix("list."))
-        if op == "range" and (args[0], args[2]) == (Static(0), Static(1)) and (size := variable_of(args[1])) in self.lengths:
+        if op == "range" and args[2] == Static(1) and (size := self._added(args[0], args[1])) in self.lengths:
             self.lengths_of[variable_of(result)] = self.lengths[size]
         return result
+
+    def _added(self, start: Value, stop: Value) -> str:
+        """The variable of the int that is added to `start` for `stop`, such as `n` of `arange(past, past + n)`; "" where none
+        is known."""
+        if start == Static(0):
+            return variable_of(stop)
+        parts = self.builder.sums.get(variable_of(stop), ())
+        others = [a for i, a in enumerate(parts) if isinstance(start, Dyn) and parts[1 - i] == start.atom]
+        return getattr(others[0], "name", "") if others else ""
 
     def atom(self, value: Value) -> n.Atom:
         """The value as an operand. Raises Mismatch if it cannot be one."""
@@ -114,6 +124,8 @@ class CoercingFrame(CoveringFrame):
         if the value is one."""
         match wanted, have:
             case ListT(rows=None), DataT() if is_shared(have):
+                return have
+            case ListT(rows=None), TupleT() if contains_unknown(wanted) and is_listed_tensors(have):
                 return have
             case DataT(), DataT() if self.program.datatypes.is_version(have, wanted):
                 return have

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListKind, ListT, TupleT
+from backends.acrobat.core.types import LIST, DataT, ListKind, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.frame_state import FrameState
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import joined_tuples, part_by_part
+from backends.acrobat.frontend.evaluator.frame.several_shapes import differ_in_shape
 from backends.acrobat.frontend.joined_types import join_types
 from backends.acrobat.frontend.tensor_types import kind_and_rank
 from backends.acrobat.frontend.types import (
@@ -85,6 +86,8 @@ class CoveringFrame(FrameState):
             for t in some:
                 joined = join_types(joined, t, numbers)
         except Mismatch as error:
+            if numbers and (together := self._list_of_tensors(some)) is not None:
+                return together
             self.program.datatypes.met.note(some)
             if (mixture := self._mixture(there, numbers)) is None:
                 if len(self.program.datatypes.by_word(there)) > 1 and any(has_met(t) or _is_tuples(t) for t in there):
@@ -94,6 +97,16 @@ class CoveringFrame(FrameState):
         if not self.covering:
             self.program.datatypes.met.shapes.note_joined(some, joined)
         return joined
+
+    def _list_of_tensors(self, types: Sequence[Any]) -> Any:
+        """The type of lists of tensors, or of tuples of such, that covers written lists of them, each with its shape, which
+        differ in length or stand beside such lists; None for other types. Raises Mismatch."""
+        written = [t for t in types if isinstance(t, TupleT) and t.listed]
+        lists = [t for t in types if isinstance(t, ListT) and t.rows is None and t.kind == LIST]
+        items = [x for t in written for x in t.items] + [t.item for t in lists if t.item is not UNKNOWN]
+        if not written or len(written) + len(lists) < len(types) or not differ_in_shape(items):
+            return None
+        return ListT(self.common(items, numbers=True))
 
     def common_items(self, items: Sequence[Any], kind: ListKind, numbers: bool = False) -> Any:
         """The type that covers elements of all these types, of lists or of containers of this kind: the keys of dictionaries,

@@ -31,6 +31,7 @@ FACTS = (
     "sizes",
     "empties",
     "lengths",
+    "at_most_one",
     "nonempty",
     "of_several_extents",
     "chosen_by_mask",
@@ -122,7 +123,7 @@ class FrameState:
         self.empties: set[str] = set()  # variables of empty lists
         self.lengths: dict[str, str] = {}  # variable with the extent of a list or ragged tensor -> a list that is as long
         self.at_most_one: set[str] = set()  # variables of lists that have one item at most, such as `xs[:1]`
-        self.changing_in_place = False  # whether what is compiled now is an assignment with an operator
+        self.broadcast: tuple[int, ...] | None = None  # as `broadcasting` says
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.of_several_extents: set[str] = set()  # variables of lists with the parts along several dimensions, joined
         self.chosen_by_mask: dict[str, tuple[str, Any]] = {}  # variable of `x[mask]`, of several dimensions -> the mask's, `x`
@@ -188,6 +189,16 @@ class FrameState:
             self.names.taken, self.program.incomplete = names_taken, incomplete
             for name, known in facts.items():  # other values may get the names that were free before
                 setattr(self, name, known)
+
+    @contextmanager
+    def broadcasting(self, operands: tuple[int, ...] | None) -> Iterator[None]:
+        """While an operation is compiled in which only the operands with these numbers are broadcast, since it changes another
+        one in place; None for all of them."""
+        before, self.broadcast = self.broadcast, operands
+        try:
+            yield
+        finally:
+            self.broadcast = before
 
     @contextmanager
     def changes(self, counted: bool = True) -> Iterator[set[str]]:

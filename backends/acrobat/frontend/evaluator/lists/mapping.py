@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import BOOL, INT, LIST, DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import choose, fail
+from backends.acrobat.core.types import INT, LIST, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type, is_tree
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -18,9 +17,7 @@ from backends.acrobat.frontend.evaluator.lists.lengths import (
     has_items,
     indices,
     item_type,
-    length,
     note_item,
-    note_lengths,
     of_length,
     origin_of,
 )
@@ -92,45 +89,6 @@ def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -
     f.owned = owned  # something else may refer to what the items have in them
     assert isinstance(first, Dyn)
     return first
-
-
-def stretched(f: Frame, xs: Array, size: Value, other: Array | None = None) -> Dyn:
-    """The list `xs`, whose length varies, with `size` items: where it has one, that stands for all of them, as PyTorch
-    broadcasts an extent of 1. Another length is an error of the instance. `other` is a list known to have `size` items."""
-    plain = retyped(xs, ListT(item_type(xs)))
-    have = length(f, plain)
-
-    def alike() -> Value:
-        first = at(f, plain, Static(0))
-        if isinstance(size, Static):
-            return f.bind(n.ListOf((f.atom(first),) * size.value, plain.type, span=f.span), "alike")
-        rounds = f.host("range", [Static(0), size, Static(1)], ListT(INT))
-        return mapped(f, [rounds], lambda _: first, "i")
-
-    def unequal() -> Value:
-        text = "RuntimeError: two extents must be equal here, and are {0} and {1}"
-        return choose(f, ast.Pass(), f.host("eq", [have, Static(1)], BOOL, "one"), alike, lambda: fail(f, text, [have, size]))
-
-    result = choose(f, ast.Pass(), f.host("eq", [have, size], BOOL, "equal"), lambda: plain, unequal)
-    if isinstance(result, Dyn):
-        note_lengths(f, result, other, f.lengths_inside.get(getattr(plain.atom, "name", "")))
-    return result  # type: ignore[return-value]
-
-
-def of_one_length(f: Frame, lists: list[Array], sizes: Sequence[int | None], which: Sequence[int]) -> list[Array]:
-    """Makes two lists of rows equally long: a list of one item is repeated for the other, as PyTorch broadcasts an extent of 1.
-    `which` numbers the lists that may be repeated. Such a list is repeated if its length varies while the other's is fixed
-    (`sizes` has the fixed lengths), or if it is a slice of at most one item."""
-    if len(lists) != 2 or origin_of(f, lists[0]) == origin_of(f, lists[1]):
-        return lists
-    for i in which:
-        j = 1 - i
-        size = sizes[j]
-        if sizes[i] is None and (size is not None or origin_of(f, lists[i]) in f.at_most_one):
-            wanted: Value = length(f, lists[j]) if size is None else Static(size)
-            made = stretched(f, lists[i], wanted, lists[j])
-            return [made if k == i else xs for k, xs in enumerate(lists)]
-    return lists
 
 
 def stacked(f: Frame, xs: Array) -> Dyn:

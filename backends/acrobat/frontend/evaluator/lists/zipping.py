@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from itertools import repeat
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.nones import opened_inside
@@ -10,7 +12,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, nothing_known, type_of, type_or_none
+from backends.acrobat.frontend.kinds import as_tuple, is_list, is_unknown, nothing_known, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Held, Special, Static, TupleV, Value, unknown
 from backends.acrobat.library import iteration
@@ -30,19 +32,25 @@ def zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
         return unknown()
     if any(map(of_modules, tuples)):
         return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
+    parts = [f.display(xs) for xs in lists]
     lists = [as_list(f, node, xs) for xs in lists]
     if not all(is_list(xs) for xs in lists):
-        raise Refused("`zip` takes lists here")
+        if None in parts:
+            raise Refused("`zip` takes lists here")
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(items or () for items in parts), strict=False))))
     return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
 
 
 def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
-    """`zip` of module lists and lists of the program, as `count` tuples. A shorter list is an error of the instance."""
+    """`zip` of module lists and lists of the program, as `count` tuples. A shorter list of which it is not known how many
+    elements it has is an error of the instance."""
+    known_items = [xs.items if isinstance(xs, TupleV) else f.displays.get(variable_of(xs)) for xs in lists]
+    count = min(count, *(len(items) for items in known_items if items is not None))
 
-    def at(xs: Value, i: int) -> Value:
-        return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
+    def at(xs: Value, items: Sequence[Value] | None, i: int) -> Value:
+        return f.host("list.get", [xs, Static(i)], type_of(xs).item, "element") if items is None else items[i]
 
-    return TupleV(tuple(TupleV(tuple(at(xs, i) for xs in lists)) for i in range(count)))
+    return TupleV(tuple(TupleV(tuple(map(at, lists, known_items, repeat(i)))) for i in range(count)))
 
 
 def unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:

@@ -20,6 +20,7 @@ from typing import Any
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import all_like
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.kinds import type_of, type_or_none
 from backends.acrobat.frontend.types import Mismatch
@@ -48,11 +49,12 @@ def type_at_ends(f: Frame, name: str, known: Sequence[Any], ways: Ways) -> tuple
     """The type that covers the `known` type of a carried name and its values at the ends of rounds; and whether that leaves out
     the ends where the loop is left, which is allowed for a local variable. Raises Mismatch."""
     try:
-        return f.common([*known, *(f.type_when_staged(v) for v in ways.values(name))], numbers=True), False
+        return f.common([*known, *map(f.type_when_staged, all_like(f, ways.values(name), known))], numbers=True), False
     except Mismatch:
         if not is_own(f.definition, name):
             raise
-    return f.common([*known, *(f.type_when_staged(env[name]) for env in ways.on if name in env)], numbers=True), True
+    at_ends = all_like(f, [env[name] for env in ways.on if name in env], known)
+    return f.common([*known, *map(f.type_when_staged, at_ends)], numbers=True), True
 
 
 def fits(f: Frame, value: Value | None, type: Any) -> bool:

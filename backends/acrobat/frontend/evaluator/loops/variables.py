@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.empty_tuples import as_containe
 from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class
 from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors, changes_in
 from backends.acrobat.frontend.evaluator.lists.lengths import lengths_in, note_lengths_of
 from backends.acrobat.frontend.evaluator.lists.sizes import size_of, sizes_in
 from backends.acrobat.frontend.evaluator.loops.types_at_exits import Ways, type_at_ends
@@ -109,6 +110,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     Where the loop was entered with the same types before, as in a trial of a loop around it, that begins with what was found
     then: types only widen in a round of compiling the program."""
     carried = _names(f, s)
+    f.env |= {name: as_list_of_tensors(f, f.env[name]) for name in carried if changes_in(s.body, name)}
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
     sizes = {

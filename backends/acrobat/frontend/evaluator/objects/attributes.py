@@ -10,10 +10,11 @@ from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors
 from backends.acrobat.frontend.evaluator.objects.classes import class_attribute
 from backends.acrobat.frontend.evaluator.objects.properties import getter_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handles
-from backends.acrobat.frontend.kinds import kind, known, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_list, kind, known, nothing_known, type_or_none
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 
@@ -58,6 +59,8 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     if name in ("index", "count"):
         facts = [known(v) for v in f.components(value) or []]
         return Static(getattr(tuple(v for _, v in facts), name)) if all(k for k, _ in facts) else Method(value, name)
+    if is_list(whole := as_list_of_tensors(f, value)):
+        return Method(whole, name)
     if isinstance(value, Dyn):
         return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
     return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")

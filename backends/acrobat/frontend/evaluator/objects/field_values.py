@@ -10,6 +10,7 @@ from backends.acrobat.core.types import BOOL, INT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.returned import kept_apart, number_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors, like
 from backends.acrobat.frontend.evaluator.lists.mapping import as_result
 from backends.acrobat.frontend.evaluator.objects.constant_fields import kept_constant
 from backends.acrobat.frontend.instances.record_classes import RecordOf
@@ -27,9 +28,9 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
         return unknown()
     target = datatypes.field_type(cls, name)
     if (cls, name) in datatypes.given_out:
-        value = as_result(f, value)
+        value = as_result(f, as_list_of_tensors(f, value))
     try:
-        value = kept_constant(f, cls, name, value) or value
+        value = kept_constant(f, cls, name, value) or like(f, value, target)
         said = cls not in datatypes.made and (cls, name) not in datatypes.refined and not contains_unknown(target)
         if node in f.flow.parts and not said:
             value = kept_apart(f, value, (cls, name))

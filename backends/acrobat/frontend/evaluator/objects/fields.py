@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import IDENTITY, INT, DataT
+from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
 from backends.acrobat.frontend.evaluator.choices.mixed import with_attribute
@@ -44,7 +45,10 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
             return Method(value, name)
         return for_each_type(f, node, [value], lambda one: attribute(f, node, one[0], name))
     if f.mixed(value.type):
-        return attribute(f, node, with_attribute(f, node, value, name), name)
+        one = with_attribute(f, node, value, name)
+        if type_or_none(one) == value.type:
+            return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+        return attribute(f, node, one, name)
     if name == "__class__":
         return class_of(f, node, value)
     if name == "__dict__":

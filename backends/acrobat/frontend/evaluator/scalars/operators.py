@@ -234,7 +234,9 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
 
 @handles(EXPRESSIONS, ast.BinOp)
 def _bin_op(f: Frame, node: ast.BinOp, hint: str) -> Value:
-    value = binary(f, node, node.op, f.borrowed(node.left), f.borrowed(node.right))
+    with f.broadcasting(None):
+        left, right = f.borrowed(node.left), f.borrowed(node.right)
+    value = binary(f, node, node.op, left, right)
     if isinstance(t := type_or_none(value), ListT) and changeable(f, t.item):
         for operand in (node.left, node.right):
             seen_inside(f, operand, t.item)  # the new list has elements of both

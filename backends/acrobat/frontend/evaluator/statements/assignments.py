@@ -136,11 +136,8 @@ def _annotated(f: Frame, s: ast.AnnAssign) -> None:
 
 @handles(STATEMENTS, ast.AugAssign)
 def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
-    f.changing_in_place = True
-    try:
+    with f.broadcasting((1,)):
         _changed_by_operator(f, s)
-    finally:
-        f.changing_in_place = False
 
 
 def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:

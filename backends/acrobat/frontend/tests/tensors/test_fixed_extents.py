@@ -52,6 +52,17 @@ MODELS: dict[str, tuple[str, list[Any]]] = {
 """,
         ROWS,
     ),
+    "elements of a tensor of fixed shape in the shape of a slice": (
+        """
+        out = torch.zeros(len(x))
+        for i in range(len(x) - 1):
+            part = x[i : i + 2].t().unsqueeze(0)
+            again = self.join.weight[:, :3].t().reshape(-1).view_as(part)
+            out[i : i + 2] += (part * again)[0].sum(0) + self.weight[:6].reshape(len(part[0, 0]), 3).sum(1)
+        return out
+""",
+        ROWS,
+    ),
     "rows, one in each round": (
         """
         h = torch.zeros(1, 4)
@@ -199,6 +210,11 @@ WRONG: dict[str, tuple[str, list[Any], Any]] = {
         "        return torch.tensor(x).view(1, 4)\n",
         [[1, 2, 3, 4]],
         [1, 2, 3],
+    ),
+    "an extent of a shape is 2, not 3, for a tensor of 9 elements": (
+        "        return self.weight.view_as(self.embed(torch.tensor(x)))\n",
+        [[1, 2, 3], [1, 2]],
+        [1, 2],
     ),
     "two extents must be equal here, and are 3 and 4": (
         "        return torch.tensor(x[:-1]).view(len(x))\n",

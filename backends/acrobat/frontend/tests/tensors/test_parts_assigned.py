@@ -275,7 +275,7 @@ def test_generated_code():
 
 def longer_than_its_place(self, x, edges):
     y = torch.zeros(x.size(0), 4)
-    y[1:] = x
+    y[1:] = torch.cat([x, x])
     return y
 
 
@@ -295,7 +295,7 @@ def first_of_none(self, x, edges):
 
 OUTSIDE = "list index out of range"
 TOLD = {
-    longer_than_its_place: "two extents must be equal here, and are 1 and 0",
+    longer_than_its_place: "two extents must be equal here, and are 2 and 0",
     behind_the_end: OUTSIDE,
     first_of_none: OUTSIDE,
 }

@@ -61,7 +61,7 @@ def test_unequal_extents_are_an_error_at_their_line(name):
     with pytest.raises(
         InstanceError, match=rf"test_unequal_extents.py:{line}: RuntimeError: two extents must be equal here, and are"
     ):
-        interpreter.run(pairs((3, 5))[0])
+        interpreter.run(pairs((3, 6))[0])
 
 
 def factors(self, x, y):

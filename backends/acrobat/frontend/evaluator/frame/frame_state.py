@@ -214,14 +214,14 @@ class FrameState:
                 around |= inside
 
     @contextmanager
-    def isolated_trial(self, gives_up: bool = False) -> Iterator[IsolatedTrial]:
+    def isolated_trial(self, gives_up: bool = False, goes_on: bool = False) -> Iterator[IsolatedTrial]:
         """A trial whose problems and changes are nothing to the code around it; `IsolatedTrial` has both when it has ended. If
-        it `gives_up`, nothing more of it is compiled after the first problem."""
+        it `gives_up`, nothing more of it is compiled after the first problem. `goes_on`: see `trial`."""
         before = self.cause, self.gives_up
         self.cause, self.gives_up = None, self.gives_up or gives_up
         found = IsolatedTrial()
         try:
-            with self.changes(counted=False) as found.changed, self.trial():
+            with self.changes(counted=False) as found.changed, self.trial(goes_on):
                 yield found
         finally:
             found.problem = self.cause

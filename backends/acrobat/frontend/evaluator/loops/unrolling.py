@@ -251,7 +251,7 @@ def _tried(
     `item` that is known at run time only, or with `known_item`; and what the names are at its ends."""
     assert isinstance(s.target, ast.Name)
     ways = Ways()
-    with f.isolated_trial(gives_up=True) as trial:
+    with f.isolated_trial(gives_up=True, goes_on=known_item is not None) as trial:
         assign(f, s.target, known_item or held_in(Dyn(f.var(s.target.id, item))))
         for x, t in types.items():
             f.rebind(x, held_in(Dyn(f.var(x, t))))

@@ -69,6 +69,9 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
         if (own := _as_own_extent(f, x, extents, runtime[0])) is None:
             return _regrouped(f, x, extents, runtime[0])
         x = own
+    if len(runtime) > 1 and known(extents[0]) == (True, 1):
+        inner: Any = reshape(f, x, extents[1:])
+        return unknown() if is_unknown(inner) else move(f, inner, "unsqueeze", 0)
     if len(runtime) > 1:
         raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
     fixed = [known(e)[1] for e in extents]

@@ -49,6 +49,19 @@ def test_of_rows_that_vary(forward):
     agrees(with_forward(nn.Module(), forward), [torch.randn(n, 4) for n in (3, 1, 2)])
 
 
+def attention_maps(self, x):
+    image = x[None, None]
+    flat = image.flatten()
+    weights = flat.softmax(0).view_as(image)
+    pooled = (weights * image).sum(dim=(2, 3))
+    return weights, pooled, flat.view(1, x.size(0), x.size(1)), flat.reshape(1, 1, *x.shape).squeeze(0)
+
+
+def test_images_of_varying_size_flattened_and_back():
+    torch.manual_seed(0)
+    agrees(with_forward(nn.Module(), attention_maps), [torch.randn(n, m) for n, m in ((1, 3), (2, 2), (5, 4), (3, 1))])
+
+
 def extended(self, x):
     history, found = torch.ones(3, 1, x.size(0)), []
     for t in range(x.size(0)):

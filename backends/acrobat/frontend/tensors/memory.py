@@ -133,6 +133,11 @@ def _makes(node: ast.Call, callee: Value) -> bool:
 def _note_new(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int, fresh: Set[str]) -> None:
     """After a call that makes a tensor: nothing else has its memory, and what had none but its own before still has."""
     if not _makes(node, callee):
+        if _is_view(callee, node):  # also where a function of the library makes a new tensor for it
+            made = {x for x in variables_in(result) if f.builder.has_bound(x, bound)}
+            f.builder.fresh -= made
+            f.new_lists -= made
+            f.new_tensors.discard(node)
         if is_array(result) and variable_of(result) in f.new_lists:
             note_new(f, bound, result)
         return
@@ -167,7 +172,13 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
                 continue
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
                 f.builder.fresh.discard(variable)
+            if whole is not None and variable not in (shown := f.builder.all_current(variables_in(whole))):
+                f.builder.fresh -= shown
             seen_through_view(f, a)
+    if isinstance(callee, Method) and not owner and _is_tensor_of_any_form(callee.owner):  # `f = x.view`, then `f(-1)`
+        shown = f.builder.all_current(variables_in(callee.owner))
+        f.owned -= {x for x, v in f.env.items() if f.builder.all_current(variables_in(v)) & shown}
+        f.builder.fresh -= shown
 
 
 def _only_computed_with(f: Frame, view: ast.expr) -> bool:

@@ -35,7 +35,7 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.kinds import is_array, is_unknown, kind, nothing_known, plain_container, type_or_none
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_unknown, kind, nothing_known, plain_container, type_or_none
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 
@@ -309,9 +309,10 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False
 def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new tensor in its place") -> bool:
     """Notes a problem if the part of a list or object that is to be changed is a tensor, which may be seen under other names.
     Returns whether it is."""
-    if is_array(part):
+    is_memory = is_array(part) or is_held_tensor(part)
+    if is_memory:
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
-    return is_array(part)
+    return is_memory
 
 
 # ---- items

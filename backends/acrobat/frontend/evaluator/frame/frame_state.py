@@ -139,6 +139,7 @@ class FrameState:
         self.tried: ast.Call | None = None  # the call alone in its statement whose outcome tells which of these it raised
         self.tried_for: tuple[Any, ...] = ()  # what is caught there
         self.outcomes: set[ast.AST] = set()  # those of these calls that give an outcome
+        self.elements: set[str] = set()  # variables of numbers that are elements of tensors, views of these in PyTorch
         self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does

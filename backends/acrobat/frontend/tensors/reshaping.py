@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import INT, ListT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import Array, is_length_of, item_type, of_size, origin_of
@@ -259,11 +259,26 @@ def _is_length(f: Frame, value: Any) -> bool:
 def _reshape(f: Frame, call: CallArguments) -> Dyn:
     x: Any
     x, *extent = [*call.args, *call.kwargs.values()]
-    extents = [constant(e, "the shape") for e in f.spread(extent)]
+    extents = [constant(e, "the shape") for e in _with_constant(f, x, f.spread(extent))]
     known = math.prod([int(e) for e in extents if e != -1])
     total = x.type.size
     shape = tuple(total // known if e == -1 and known else e for e in extents)
     return op(f, "reshape", [x], {"shape": shape})
+
+
+def _with_constant(f: Frame, x: Any, extents: Sequence[Any]) -> Sequence[Any]:
+    """The shape that a tensor of fixed shape gets, where one of its extents is known at run time only, such as that of another
+    tensor whose extent varies: what the others leave for it, and an error of the instance if it is anything else."""
+    runtime = [i for i, e in enumerate(extents) if isinstance(e, Dyn) and not known(e)[0]]
+    others = [known(e)[1] for i, e in enumerate(extents) if i not in runtime]
+    if len(runtime) != 1 or is_unknown(extents[runtime[0]]) or extents[runtime[0]].type != INT:
+        return extents
+    if not all(isinstance(e, int) and e > 0 for e in others) or x.type.size % math.prod(others):
+        return extents
+    (at,), size = runtime, x.type.size // math.prod(others)
+    text = f"RuntimeError: an extent of a shape is {{0}}, where {x.type.size} elements leave {size} for it"
+    with_check(f, "eq", extents[at], Static(size), text)
+    return [*extents[:at], Static(size), *extents[at + 1 :]]
 
 
 @ragged("view", "reshape")

@@ -29,9 +29,10 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
         entries = [*written, *entries]
         owner = owner.value
     if _of_tensor(f, owner):
-        if not all(_is_int(f, e) for e in before):
+        if not all(is_int(f, e) for e in before):
             raise Refused(
-                "an item is assigned to of a part of a tensor that is not named by ints alone", "name it in one pair of brackets"
+                "an item is assigned to of a part of a tensor that is not named by ints alone",
+                "name it in one pair of brackets",
             )
         while len(entries) > 1 and _is_all(entries[-1]):  # `t[i, :] = value` is `t[i] = value`
             entries.pop()
@@ -45,7 +46,7 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     put_into(f, s, *place_and_value, entries, value)
 
 
-def _is_int(f: Frame, index: ast.expr) -> bool:
+def is_int(f: Frame, index: ast.expr) -> bool:
     """Whether an index names one place, or is not known yet."""
     if isinstance(index, ast.Slice):
         return False

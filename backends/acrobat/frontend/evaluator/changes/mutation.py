@@ -35,7 +35,15 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_unknown, kind, nothing_known, plain_container, type_or_none
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_held_tensor,
+    is_unknown,
+    kind,
+    nothing_known,
+    plain_container,
+    type_or_none,
+)
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 

@@ -5,19 +5,22 @@ the tensor is changed."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function, class_called
-from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
+from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
+from backends.acrobat.frontend.evaluator.ownership.ownership import class_called, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax.reading import KEEPING_METHODS, first_use, live_after, reads, way_to
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, variable_of
 from backends.acrobat.frontend.syntax_nodes import children, every_node, mentions
-from backends.acrobat.frontend.values import TupleV, Value
+from backends.acrobat.frontend.values import TupleV, Value, unknown
 
-COLLECTING = frozenset({"list", "tuple", "set", "deque", "sorted", "reversed", "max", "min", "next", "enumerate", "zip", "iter"})
+COLLECTING = frozenset(
+    {"list", "tuple", "set", "deque", "sorted", "reversed", "max", "min", "next", "enumerate", "zip", "iter"}
+)
 """Functions of Python's that give their argument, or its elements, further."""
 
 
@@ -38,8 +41,9 @@ def note_walked(f: Frame, target: ast.expr, iterated: ast.expr, item: Value) -> 
         case ast.Call(ast.Name("zip"), wholes), ast.Tuple(targets), TupleV(parts) if len(wholes) == len(targets) == len(parts):
             for whole, inner, part in zip(wholes, targets, parts, strict=True):
                 note_walked(f, inner, whole, part)
-        case _, ast.Name(name), _ if is_number(f.env.get(name)) and is_tensor_of_numbers(f.env.get(root_of(iterated) or "")):
-            f.elements.add(variable_of(f.env[name]))
+        case _, ast.Name(name), _ if is_tensor_of_numbers(f.env.get(root_of(iterated) or "")):
+            if is_number(value := f.env.get(name, unknown())):
+                f.elements.add(variable_of(value))
 
 
 def is_tensor_of_numbers(value: Any) -> bool:
@@ -93,8 +97,8 @@ def _keeps(f: Frame, call: ast.Call) -> bool:
 
 
 def dead_at_changes(f: Frame, s: ast.stmt, name: str, tensor: str) -> bool:
-    """Whether a name that the statement `s` gives a view of a tensor is certainly read no more once the tensor is changed, under
-    its own name, and gets no further names itself. False where that is not plain to see."""
+    """Whether a name that the statement `s` gives a view of a tensor is certainly read no more once the tensor is changed
+    under its own name, and gets no further names itself. False where that is not plain to see."""
     body = f.definition.body if f.definition is not None else []
     way = way_to(body, s)
     if not way or not mentions(ast.Module(list(body), []), tensor):
@@ -105,18 +109,32 @@ def dead_at_changes(f: Frame, s: ast.stmt, name: str, tensor: str) -> bool:
     indices = {x.slice for x in inner if isinstance(x, ast.Subscript)}
     if any(_gives_on(x, name) for x in inner if x not in indices):
         return False
-    changed = False
-    for one in later:
-        read = first_use([one], name)
-        if read and changed:
-            return False
-        if _may_change(one, tensor):
-            if read and not isinstance(one, (ast.Assign, ast.AugAssign)):
-                return False
-            changed = True
-        if read is False:
-            return True
-    return not live_after(body, later[-1] if later else s, name)
+    changed, dead = _read_before_changes(later, name, tensor, False)
+    if changed is None:
+        return False
+    return dead or not live_after(body, later[-1] if later else s, name)
+
+
+def _read_before_changes(body: Sequence[ast.stmt], name: str, tensor: str, changed: bool) -> tuple[bool | None, bool]:
+    """Whether the statements change the tensor, if they read the name only before they do, or else None; and whether they give
+    the name another value. `changed`: the tensor was changed before."""
+    for one in body:
+        use = first_use([one], name)
+        if use and changed:
+            return None, False
+        match one:
+            case ast.If(test, then, orelse):
+                arms = [_read_before_changes(arm, name, tensor, _may_change(test, tensor)) for arm in (then, orelse)]
+                if any(arm is None for arm, _ in arms):
+                    return None, False
+                changed = changed or any(arm for arm, _ in arms)
+            case _ if _may_change(one, tensor):
+                if use and not isinstance(one, (ast.Assign, ast.AugAssign)):
+                    return None, False
+                changed = True
+        if use is False:
+            return changed, True
+    return changed, False
 
 
 def _gives_on(node: ast.AST, name: str) -> bool:
@@ -133,8 +151,8 @@ def _gives_on(node: ast.AST, name: str) -> bool:
     return False
 
 
-def _may_change(s: ast.stmt, tensor: str) -> bool:
-    """Whether a statement may change a tensor in place, or give its name another value."""
+def _may_change(s: ast.stmt | ast.expr, tensor: str) -> bool:
+    """Whether a statement, or an expression, may change a tensor in place, or give its name another value."""
     for x in every_node(s):
         match x:
             case ast.Subscript() | ast.Name() if not isinstance(x.ctx, ast.Load) and root_of(x) == tensor:

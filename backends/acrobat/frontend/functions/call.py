@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place
+from backends.acrobat.frontend.functions.given_up import given_up
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
 from backends.acrobat.frontend.functions.limited import without_end
 from backends.acrobat.frontend.functions.newness import entirely_new
@@ -151,7 +152,8 @@ class FunctionCall(ChangingCall):
             earlier = program.sized.setdefault(function, set())
             self.values = with_sizes(self.names, self.values, sizing, earlier, function in program.entered)
         lent = {c for x in self.names[self.own :] for c in self._owned_of(x)}
-        depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
+        alone = given_up(self)
+        depends = (frozenset(self._owned_inside() | lent | alone),) if self.changed or lent or alone else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
             self.values = all_fixed
         key = (*program.key(function, self.values), *depends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from backends.acrobat.tests.zoo.check import as_tensors, assert_same
 class SlottedTerm:
     """Equal terms are one object."""
 
-    _table: dict[Any, SlottedTerm] = {}
+    _table: ClassVar[dict[Any, SlottedTerm]] = {}
     __slots__ = ("args", "head")
 
     def __new__(cls, head: str, *args: SlottedTerm) -> SlottedTerm:

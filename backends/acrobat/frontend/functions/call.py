@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.choices.returned import as_plain
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import note_walked, paths_read
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy
 from backends.acrobat.frontend.evaluator.syntax.bodies import has_no_end
@@ -304,6 +305,9 @@ class FunctionCall(ChangingCall):
         self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
         given = [(name, self._argument_node(i)) for i, name in enumerate(self.names[: self.own])]
+        for name, is_inside in program.walked_of.get(self.function, ()):
+            for path in [p for x, w in given if x == name and w is not None for p in paths_read(w)]:
+                note_walked(f, path, is_inside)
         for name, w in given:
             if isinstance(w, ast.Name):
                 kept_here = zip(each_claim(w.id), each_claim(name), strict=True)

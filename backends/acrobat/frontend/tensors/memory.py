@@ -172,7 +172,8 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
                 continue
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
                 f.builder.fresh.discard(variable)
-            if whole is not None and variable not in (shown := f.builder.all_current(variables_in(whole))):
+            is_array_or_view = variable or _is_view(callee, node)
+            if whole is not None and is_array_or_view and variable not in (shown := f.builder.all_current(variables_in(whole))):
                 f.builder.fresh -= shown
             seen_through_view(f, a)
     if isinstance(callee, Method) and not owner and _is_tensor_of_any_form(callee.owner):  # `f = x.view`, then `f(-1)`

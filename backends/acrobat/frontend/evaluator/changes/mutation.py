@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class, of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import refuse_walked
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
@@ -118,6 +119,7 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
                 return None
             outer, whole = around
             note_changed(f, type_or_none(whole), attr)
+            refuse_walked(f, whole, attr, what)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(CompiledNode(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, whole)
@@ -174,6 +176,7 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     assert part is not None
     owner, name = opened(f, node, f.borrowed(part[0])), part[1]
     assert isinstance(owner, Dyn)
+    refuse_walked(f, owner, name, what)
     inner = opened(f, node, f.borrowed(_with_owner(node, owner)))
     why = may_change_inside(f, owner, name, inner, inside)
     if why or refuse_tensor(f, s, inner):

@@ -105,6 +105,7 @@ class FrameState:
         self.by_turns: dict[ast.expr, Turns] = {}  # calls of functions with `yield` that loops walk over (`loops/by_turns`)
         self.read_lazily: dict[ast.expr, set[Key]] = {}  # iterators -> the fields from which their elements are computed
         self.kept_iterators: list[tuple[set[Key], int, int]] = []  # the same of those with a name, and the lines that have it
+        self.walked_by_kept: set[str] = set()  # variables of lists that iterators go through which objects keep
         self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch

@@ -52,14 +52,14 @@ def is_tensor_of_numbers(value: Any) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _parents(definition: ast.FunctionDef) -> dict[ast.AST, ast.AST]:
+def parents_in(definition: ast.FunctionDef) -> dict[ast.AST, ast.AST]:
     """Each node of a function -> the one that it is a part of."""
     return {child: node for node in every_node(definition) for child in children(node)}
 
 
 def _is_kept(f: Frame, node: ast.AST) -> bool:
     """Whether the value of an expression gets a name or becomes a part of something, so that it is read later on."""
-    parents, inside = _parents(f.definition) if f.definition is not None else {}, False
+    parents, inside = parents_in(f.definition) if f.definition is not None else {}, False
     while (around := parents.get(node)) is not None:
         match around:
             case ast.List() | ast.Tuple() | ast.Set() | ast.Dict() | ast.ListComp() | ast.SetComp() | ast.DictComp():
@@ -99,16 +99,25 @@ def _keeps(f: Frame, call: ast.Call) -> bool:
 def dead_at_changes(f: Frame, s: ast.stmt, name: str, tensor: str) -> bool:
     """Whether a name that the statement `s` gives a view of a tensor is certainly read no more once the tensor is changed
     under its own name, and gets no further names itself. False where that is not plain to see."""
-    body = f.definition.body if f.definition is not None else []
-    way = way_to(body, s)
-    if not way or not mentions(ast.Module(list(body), []), tensor):
+    later = statements_behind(f, s)
+    if later is None or f.definition is None:
         return False
-    statements, at, _ = way[-1]
-    later = list(statements[at + 1 :])
     inner = [x for one in later for x in every_node(one)]
     indices = {x.slice for x in inner if isinstance(x, ast.Subscript)}
     if any(_gives_on(x, name) for x in inner if x not in indices):
         return False
+    return read_before_changes(f.definition.body, s, later, name, tensor)
+
+
+def statements_behind(f: Frame, s: ast.stmt) -> list[ast.stmt] | None:
+    """The statements that follow the statement `s` in its body; None of one that is not in the function as it is written."""
+    way = way_to(f.definition.body, s) if f.definition is not None else []
+    return list(way[-1][0][way[-1][1] + 1 :]) if way else None
+
+
+def read_before_changes(body: Sequence[ast.stmt], s: ast.stmt, later: Sequence[ast.stmt], name: str, tensor: str) -> bool:
+    """Whether a name that the statement `s` of a function's `body` gives a value is read no more once the tensor may have been
+    changed by the statements `later`, those behind `s`, nor behind these."""
     changed, dead = _read_before_changes(later, name, tensor, False)
     if changed is None:
         return False
@@ -124,12 +133,13 @@ def _read_before_changes(body: Sequence[ast.stmt], name: str, tensor: str, chang
             return None, False
         match one:
             case ast.If(test, then, orelse):
-                arms = [_read_before_changes(arm, name, tensor, _may_change(test, tensor)) for arm in (then, orelse)]
+                arms = [_read_before_changes(arm, name, tensor, may_change(test, tensor)) for arm in (then, orelse)]
                 if any(arm is None for arm, _ in arms):
                     return None, False
                 changed = changed or any(arm for arm, _ in arms)
-            case _ if _may_change(one, tensor):
-                if use and not isinstance(one, (ast.Assign, ast.AugAssign)):
+            case _ if may_change(one, tensor):
+                last = isinstance(one, (ast.Assign, ast.AugAssign)) and not may_change(one.value, tensor)
+                if use and not last:
                     return None, False
                 changed = True
         if use is False:
@@ -151,7 +161,7 @@ def _gives_on(node: ast.AST, name: str) -> bool:
     return False
 
 
-def _may_change(s: ast.stmt | ast.expr, tensor: str) -> bool:
+def may_change(s: ast.stmt | ast.expr, tensor: str) -> bool:
     """Whether a statement, or an expression, may change a tensor in place, or give its name another value."""
     for x in every_node(s):
         match x:

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.tests.test_idioms import LISTS, compare, module
 
 @dataclasses.dataclass
 class KeptWords:
-    words: object
+    words: Any
     taken: int = 0
 
     def take(self):

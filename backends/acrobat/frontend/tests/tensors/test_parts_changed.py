@@ -98,6 +98,19 @@ def _ints_that_change(xs):
     return t, int(first) * 2
 
 
+def _views_computed_with(xs):
+    h = torch.zeros(2, 4)
+    for x in xs:
+        row = h[x % 2]
+        if row.sum() > 3:
+            row = row * 0.5
+        h[x % 2] = torch.cat([row[:2], torch.tanh(row[2:] + float(x))])
+    flat = h.view(-1)
+    total = (flat * 2).sum() + flat.max().item()
+    h[0] = 5.0
+    return h, total
+
+
 def _copies_that_change(xs):
     t = torch.ones(3, 4) * len(xs)
     some = t[[0, 2]]
@@ -243,6 +256,49 @@ def swapped_ints(xs):
     return t
 
 
+def view_read_later(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[0]
+    h[0] = 7.0
+    return row + 1
+
+
+def view_of_a_view(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[0]
+    ends = row[2:]
+    h[0] = 7.0
+    return ends
+
+
+def view_that_is_kept(xs):
+    h, rows = torch.zeros(2, 4) + len(xs), []
+    for x in xs:
+        row = h[0]
+        rows.append(row)
+        h[0] = float(x)
+    return rows
+
+
+def view_of_the_round_before(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[1]
+    total = row.sum()
+    for x in xs:
+        total = total + row.sum()
+        row = h[0]
+        h[0] = float(x)
+    return total
+
+
+def view_in_a_generator(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[0]
+    later = (row * x for x in xs)
+    h[0] = 3.0
+    return list(later)
+
+
 def part_with_a_second_name(xs):
     t = torch.zeros(3, 4) + len(xs)
     pair = (t, 1)
@@ -259,7 +315,8 @@ def part_of_a_partial(xs):
 
 REFUSED = [list_of_rows, list_of_varying_rows, slice_of_a_slice, item_of_a_column, item_of_a_copy, expanded, diagonal, windows]
 REFUSED += [named_method, pieces, last_of_a_loop, part_of_a_mask, turned_mask, int_that_changes, ints_of_a_loop, int_read_later]
-REFUSED += [ints_in_a_list, swapped_ints, part_with_a_second_name, part_of_a_partial]
+REFUSED += [ints_in_a_list, swapped_ints, part_with_a_second_name, part_of_a_partial, view_read_later, view_of_a_view]
+REFUSED += [view_that_is_kept, view_of_the_round_before, view_in_a_generator]
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)

@@ -1,6 +1,7 @@
 """Lists that iterators go through which objects keep: `self.words = iter(words)`. The program has what the iterator still gives
 as a list of its own, so that the other one must not change any more, under whatever name: here, or where a function that has
-made such an object was called."""
+made such an object was called. `walked_of` has, by functions, the parameters over which an object keeps an iterator, with True
+where it goes through a list inside of what the parameter is."""
 
 from __future__ import annotations
 

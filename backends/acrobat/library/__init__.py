@@ -151,6 +151,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": elementwise.rounded,
     "_threshold": elementwise.threshold,
     "cpu": elementwise.unchanged,
+    "copy": elementwise.copied,
     "reshape_as": moving.view_as,
     "swapdims": moving.swapaxes,
     "positive": elementwise.unchanged,

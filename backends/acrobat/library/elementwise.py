@@ -217,6 +217,11 @@ def dropout_in_training(input, p=0.5, training=False, inplace=False):
     return dropout(input, p, training)
 
 
+def copied(input, src, non_blocking=False):
+    """What `input` is after `input.copy_(src)`."""
+    return src.expand_as(input).clone()
+
+
 def unchanged(input):
     return input
 

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.syntax.raised import classes_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.definitions import as_compiled
 from backends.acrobat.frontend.functions.factories import holds_function
+from backends.acrobat.frontend.functions.given_up import own_given_up
 from backends.acrobat.frontend.functions.newness import (
     NEW,
     SHARED,
@@ -169,6 +170,7 @@ class FunctionBody:
         changeable = {p for p in changed if program.may_change(self.function, cls, p, f.env[p])}
         self.gives_back = [p for p in changed if p in changeable or p in always]
         f.owned |= changeable.union(*self.key[2:])
+        own_given_up(f, self.definition, frozenset().union(*self.key[2:]))
         f.owned |= {c for x in self.carried if not program.carried.may_be_seen(f, x) for c in claims(x)}
         self.gives_back += [x for x, changes in self.carried.items() if changes]
 

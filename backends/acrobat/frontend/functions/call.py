@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep, each_claim
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.frame.several_shapes import with_shapes
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import note_walked, paths_read
 from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths
 from backends.acrobat.frontend.evaluator.loops.by_turns import becomes_lazy
 from backends.acrobat.frontend.evaluator.syntax.bodies import has_no_end
@@ -23,6 +24,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import visible
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import gives_nothing, is_generator
 from backends.acrobat.frontend.functions.changes import ChangingCall
 from backends.acrobat.frontend.functions.factories import compiled_in_place
+from backends.acrobat.frontend.functions.given_up import given_up
 from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_kept
 from backends.acrobat.frontend.functions.limited import without_end
 from backends.acrobat.frontend.functions.newness import entirely_new
@@ -154,7 +156,8 @@ class FunctionCall(ChangingCall):
             earlier = program.sized.setdefault(function, set())
             self.values = with_sizes(self.names, self.values, sizing, earlier, function in program.entered)
         lent = {c for x in self.names[self.own :] for c in self._owned_of(x)}
-        depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
+        alone = given_up(self)
+        depends = (frozenset(self._owned_inside() | lent | alone),) if self.changed or lent or alone else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
             self.values = all_fixed
         key = (*program.key(function, self.values), *depends)
@@ -305,6 +308,9 @@ class FunctionCall(ChangingCall):
         self._give_back(dict(zip(self.changed, changed, strict=True)))
         still = program.still_owned.get(key)
         given = [(name, self._argument_node(i)) for i, name in enumerate(self.names[: self.own])]
+        for name, is_inside in program.walked_of.get(self.function, ()):
+            for path in [p for x, w in given if x == name and w is not None for p in paths_read(w)]:
+                note_walked(f, path, is_inside)
         for name, w in given:
             if isinstance(w, ast.Name):
                 kept_here = zip(each_claim(w.id), each_claim(name), strict=True)

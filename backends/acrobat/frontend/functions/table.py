@@ -77,6 +77,8 @@ class Functions:
         self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
         self.raising: set[tuple[str, Place]] = set()  # calls that raise what is caught, and are not alone in their statement
         self.gives_iterators: set[Any] = set()  # functions that give iterators, as lists of what these give
+        self.walked_of: dict[Any, set[tuple[str, bool]]] = {}  # functions -> parameters, see `lists/kept_iterators`
+        self.walked_fields: set[tuple[type, str]] = set()  # attributes with lists that iterators go through which are kept
         # parameters, by their functions, that are given what stands for an iterator, and may be a list in Python
         self.may_be_lists: set[tuple[Any, str]] = set()
         self.gives_functions: set[Any] = set()  # functions that give functions, which are compiled where they are called

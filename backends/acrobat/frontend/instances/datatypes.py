@@ -24,6 +24,9 @@ from backends.acrobat.frontend.instances.sample_strings import strings_in
 from backends.acrobat.frontend.instances.unions import Unions
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 
+PLAIN = (tuple, str, bytes, int, float, complex, list, dict, set, frozenset)
+"""Classes of values that `id` does not number, nor objects of classes derived from them."""
+
 
 class Datatypes(Unions):
     """The unions of classes and the optionals of one program. Types of fields are refined in each round of compiling."""
@@ -139,14 +142,14 @@ class Datatypes(Unions):
         return [*written, IDENTITY] if cls in self.numbered else written
 
     def identify(self, cls: type) -> None:
-        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is only made by the
-        model."""
+        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that is only made by the model, and for
+        tuples and other values of Python's own, also of derived classes."""
         if cls in self._joined.referenced or self.graphs.is_stand_in(cls):
             return
         if cls in self.made or issubclass(cls, RecordOf):
             self.met.note_changed_elsewhere(self.of_class[cls])  # of a number the next attempt knows
-        if cls in self.made or not cls.__dictoffset__ or issubclass(cls, RecordOf):
-            raise AnnotationError(f"`id` is for objects of the instances that have no slots, not for a `{cls.__name__}`")
+        if cls in self.made or issubclass(cls, (RecordOf, *PLAIN)):
+            raise AnnotationError(f"`id` is for objects of the instances, not for a `{cls.__name__}`")
         self._number(cls)
 
     def first_identity(self, union: str) -> int:

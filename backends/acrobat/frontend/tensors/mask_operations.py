@@ -286,7 +286,7 @@ def _where(f: Frame, call: CallArguments) -> Value:
     if not is_mask(chosen) and is_mask(x):
         chosen, x = x, chosen
     types = [type_or_none(v) for v in (x, y) if is_number(v)]
-    if len(types) == 2 and BOOL in types:
+    if len(types) == 2 and BOOL in types or all(is_mask(v) or type_or_none(v) == BOOL for v in (x, y)):
         raise Refused("`where` makes no tensors of bools here", "write `&`, `|` and `~` of masks")
     if all(is_ints(v) or computed(v) or type_or_none(v) == INT for v in (x, y)):
         return _where_of_ints(f, chosen, x, y)

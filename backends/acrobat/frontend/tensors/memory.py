@@ -133,6 +133,11 @@ def _makes(node: ast.Call, callee: Value) -> bool:
 def _note_new(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int, fresh: Set[str]) -> None:
     """After a call that makes a tensor: nothing else has its memory, and what had none but its own before still has."""
     if not _makes(node, callee):
+        if _is_view(callee, node):  # also where a function of the library makes a new tensor for it
+            made = {x for x in variables_in(result) if f.builder.has_bound(x, bound)}
+            f.builder.fresh -= made
+            f.new_lists -= made
+            f.new_tensors.discard(node)
         if is_array(result) and variable_of(result) in f.new_lists:
             note_new(f, bound, result)
         return
@@ -147,7 +152,7 @@ def _note_new(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int
 
 def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int, fresh: Set[str]) -> None:
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
-    if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
+    if _is_of_torch(callee) and _is_dropped(f, node):
         return  # `x.index_add_(...)` as a statement: nobody has its result
     if is_number(result) or _makes(node, callee):
         return
@@ -167,7 +172,38 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
                 continue
             if is_new:  # such as `x.expand(2, 4)`, which is a copy here only
                 f.builder.fresh.discard(variable)
+            is_array_or_view = variable or _is_view(callee, node)
+            if whole is not None and is_array_or_view and variable not in (shown := f.builder.all_current(variables_in(whole))):
+                f.builder.fresh -= shown
             seen_through_view(f, a)
+    if isinstance(callee, Method) and not owner and _is_tensor_of_any_form(callee.owner):  # `f = x.view`, then `f(-1)`
+        shown = f.builder.all_current(variables_in(callee.owner))
+        f.owned -= {x for x, v in f.env.items() if f.builder.all_current(variables_in(v)) & shown}
+        f.builder.fresh -= shown
+
+
+def _is_of_torch(callee: Value) -> bool:
+    """Whether a call is one of PyTorch's, which keeps no tensor but in its result."""
+    match callee:
+        case Method(function=None):
+            return callee.name.endswith("_")
+        case Static(value):
+            return torch_name(value) is not None
+        case Module(module=module):
+            return changes_operand(module)
+    return False
+
+
+def _is_dropped(f: Frame, node: ast.expr) -> bool:
+    """Whether nobody has the result of a call: it stands as a statement, or in one as `x.add_(1).mul_(2)`, whose methods all
+    change the same tensor."""
+    while node is not f.unused_expression:
+        match f.users.get(node):
+            case ast.Call(ast.Attribute(receiver, name)) as call if receiver is node and name.endswith("_"):
+                node = call
+            case _:
+                return False
+    return True
 
 
 def _only_computed_with(f: Frame, view: ast.expr) -> bool:

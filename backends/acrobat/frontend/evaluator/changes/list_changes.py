@@ -260,11 +260,12 @@ def _of_set(f: Frame, node: ast.Call, walked: ast.expr, default: Sequence[ast.ex
 
 @handles(WRITTEN, next)
 def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    """`next(words)` and `next(words, default)` of an iterator that has a name, and `next(iter(s))` of a set."""
+    """`next(words)` and `next(words, default)` of an iterator that has a name or is a part of something that has one, and
+    `next(iter(s))` of a set."""
     match node:
         case ast.Call(args=[ast.Call(ast.Name("iter"), [walked], []), *more], keywords=[]) if f.is_builtin("iter"):
             return _of_set(f, node, walked, more)
-    if node.keywords or not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], (ast.Name, ast.Attribute)):
+    if node.keywords or not 1 <= len(node.args) <= 2 or not isinstance(node.args[0], (ast.Name, ast.Attribute, ast.Subscript)):
         return None
     with f.trial():
         whole = f.borrowed(node.args[0])

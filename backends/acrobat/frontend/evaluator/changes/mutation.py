@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import deep, spine, walked
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class, of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import refuse_walked
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import (
     is_referenced,
@@ -36,7 +37,15 @@ from backends.acrobat.frontend.evaluator.objects.referenced import (
 from backends.acrobat.frontend.evaluator.ownership.ownership import note_changed, note_list_seen_elsewhere
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.instances.shared import ITEMS
-from backends.acrobat.frontend.kinds import is_array, is_unknown, kind, nothing_known, plain_container, type_or_none
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_held_tensor,
+    is_unknown,
+    kind,
+    nothing_known,
+    plain_container,
+    type_or_none,
+)
 from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import NOTHING, Dyn, Static, TupleV, Value, guess, unknown
 
@@ -114,6 +123,7 @@ def _place(f: Frame, s: ast.AST, node: ast.expr, what: str, how: str | None, ins
                 return None
             outer, whole = around
             note_changed(f, type_or_none(whole), attr)
+            refuse_walked(f, whole, attr, what)
             inner = opened(f, node, f.expression(ast.copy_location(ast.Attribute(CompiledNode(whole), attr, ast.Load()), node)))
             if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
                 note_seen_elsewhere(f, whole)
@@ -170,6 +180,7 @@ def _of_referenced(f: Frame, s: ast.AST, node: ast.expr, what: str, inside: bool
     assert part is not None
     owner, name = opened(f, node, f.borrowed(part[0])), part[1]
     assert isinstance(owner, Dyn)
+    refuse_walked(f, owner, name, what)
     inner = opened(f, node, f.borrowed(_with_owner(node, owner)))
     why = may_change_inside(f, owner, name, inner, inside)
     if why or refuse_tensor(f, s, inner):
@@ -313,9 +324,10 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False
 def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new tensor in its place") -> bool:
     """Notes a problem if the part of a list or object that is to be changed is a tensor, which may be seen under other names.
     Returns whether it is."""
-    if is_array(part):
+    is_memory = is_array(part) or is_held_tensor(part)
+    if is_memory:
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
-    return is_array(part)
+    return is_memory
 
 
 # ---- items

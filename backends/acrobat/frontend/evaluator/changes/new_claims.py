@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import (
     lists_alone,
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
+from backends.acrobat.frontend.evaluator.ownership.passing_names import is_passing
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_object, type_or_none, variable_of
@@ -114,6 +115,8 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None
         case [ast.Name(new)] if shown is not None and shown in owned and names_in(s.value).count(shown) == 1:
             if new == shown or is_last_use(f.definition, s, shown):
                 f.owned.add(new)
+            elif is_passing(f, s, new, shown):
+                f.owned.add(shown)
     match s:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(sources)) if len(targets) == len(sources):
             pairs = list(zip(targets, sources, strict=True))

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated
 from backends.acrobat.frontend.evaluator.loops.plain_keys import refuse_changed_keys
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
+from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
@@ -309,7 +310,8 @@ def _keeps_nothing(f: Frame, node: ast.Call, callee: Value, result: Value) -> bo
     if not changeable(f, type_or_none(result)):
         return is_plain(result) and (_makes_lists(callee) or bool(method))
     if isinstance(callee, Static):
-        return any(callee.value is x for x in (list, set, dict, sorted)) and has_plain_items(f, result)
+        shows = any(is_tensor_of_numbers(f.env.get(root_of(a) or "")) for a in node.args)  # its items are views
+        return not shows and any(callee.value is x for x in (list, set, dict, sorted)) and has_plain_items(f, result)
     return method == "copy" and not node.args and has_plain_items(f, result)
 
 

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
 from backends.acrobat.frontend.evaluator.objects.fields import of_known_class
+from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers, note_element
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     changeable,
     has_plain_items,
@@ -32,7 +33,7 @@ from backends.acrobat.frontend.evaluator.scalars.operators import unary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, root_of_path
 from backends.acrobat.frontend.evaluator.syntax.quoting import OfPython
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.kinds import is_array, is_number, is_unknown, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_unknown, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Closure
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import SYMBOL
@@ -80,7 +81,7 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     value = _attribute_of(f, node, whole)
     if changeable(f, type_or_none(value)) and not is_unchanged(f, type_or_none(whole), node.attr):
         seen_inside(f, node, type_or_none(value))
-    if is_array(value):
+    if is_array(value) or is_held_tensor(value):
         seen_through_view(f, node)
     note_seen_whole(f, node, value)
     path, variable = path_of(node), variable_of(value)
@@ -126,6 +127,8 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
         f.owned.add(deep(str(name)))  # `table[i][j]`: nothing refers to `table[i]` any more
     if not is_number(value) and not _copies(f, node.slice):
         seen_through_view(f, node)
+    elif is_number(value) and is_tensor_of_numbers(whole):
+        note_element(f, node, value)
     return value
 
 

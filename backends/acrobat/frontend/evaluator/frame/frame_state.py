@@ -107,6 +107,7 @@ class FrameState:
         self.by_turns: dict[ast.expr, Turns] = {}  # calls of functions with `yield` that loops walk over (`loops/by_turns`)
         self.read_lazily: dict[ast.expr, set[Key]] = {}  # iterators -> the fields from which their elements are computed
         self.kept_iterators: list[tuple[set[Key], int, int]] = []  # the same of those with a name, and the lines that have it
+        self.walked_by_kept: set[str] = set()  # variables of lists that iterators go through which objects keep
         self.iterators_named: dict[str, ast.expr] = {}  # names of iterators that are used once -> what they were made by
         self.claims_kept: Claims = set()  # what the call compiled now has left to the names that it was given
         self.owned_at_end: Claims = set()  # `owned` at the end of the last branch
@@ -144,6 +145,7 @@ class FrameState:
         self.tried: ast.Call | None = None  # the call alone in its statement whose outcome tells which of these it raised
         self.tried_for: tuple[Any, ...] = ()  # what is caught there
         self.outcomes: set[ast.AST] = set()  # those of these calls that give an outcome
+        self.elements: set[str] = set()  # variables of numbers that are elements of tensors, views of these in PyTorch
         self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does

@@ -90,6 +90,8 @@ class ProgramServices(Protocol):
     derived: dict[str, type]
     gives_iterators: set[Any]
     may_be_lists: set[tuple[Any, str]]
+    walked_of: dict[Any, set[tuple[str, bool]]]
+    walked_fields: set[tuple[type, str]]
     seen_whole: set[Any]
     seen_whole_now: set[Any]
     returned: dict[Any, set[Any]]

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.evaluator.lists.iterator_sources import (
     names_read,
     uses_behind,
 )
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import note_walked, paths_read
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts
@@ -95,7 +96,7 @@ def as_parameter(
         return value
     if not always:
         raise Refused(HELD["iterator"])
-    return _remaining(f, definition, value)
+    return remaining(f, definition, value)
 
 
 def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast.expr, value: Value) -> Value | None:
@@ -112,9 +113,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
         return value
     name, fields = target.id, fields_read_lazily(f, source)
     if is_hidden(name):  # an attribute of an object that is made
-        if fields:
-            raise Refused(HELD["iterator"])
-        return _remaining(f, s, value)
+        return kept(f, s, source, value)
     rest = behind(f, s)
     if fields:
         used = [x for x in rest if reads(x, name)]
@@ -126,7 +125,7 @@ def named(f: Frame, s: ast.Assign | ast.AnnAssign, target: ast.expr, source: ast
         if not always_iterator(f, source):
             f.rebind(name, unknown())
             raise Refused(HELD["iterator"])
-        return _remaining(f, s, value)
+        return remaining(f, s, value)
     if name in names_read(source) and name in f.iterators_named:  # `order = reversed(order)`
         f.read_lazily[source] = fields
     f.rebind(name, value if is_iterator(value) else Held("iterator", value))
@@ -151,7 +150,20 @@ def own_iterator(f: Frame, target: ast.expr, value: Value) -> None:
         f.owned |= {target.id} if holds_parts(f, value) else claims(target.id)
 
 
-def _remaining(f: Frame, node: ast.AST, value: Any) -> Value:
+def kept(f: Frame, node: ast.AST, source: ast.expr, value: Value) -> Value:
+    """An iterator that becomes an attribute of an object, or an entry of a dictionary, as the value that it has there. What it
+    goes through is not changed any more under the names that it has here. Raises Refused."""
+    if fields_read_lazily(f, source):
+        raise Refused(HELD["iterator"])
+    for path in paths_read(source):
+        note_walked(f, path)
+    items = remaining(f, node, value)
+    if isinstance(source, ast.Call) and not nothing_known(items) and not holds_parts(f, items):
+        f.given_new.add(source)
+    return items
+
+
+def remaining(f: Frame, node: ast.AST, value: Any) -> Value:
     """What an iterator gives as a list of the kind "iterator". Raises Refused."""
     items = as_list(f, node, value.value if is_iterator(value) else value)
     if nothing_known(items):
@@ -170,7 +182,10 @@ def _walked(f: Frame, value: Dyn) -> Value:
 
 def one_by_one(f: Frame, s: ast.For) -> ast.For | ast.While:
     """A loop over an iterator that is also read elsewhere, rewritten so that each round takes an item by `next`."""
-    if not isinstance(s.iter, ast.Name) or s.iter.id in stored([s.target, *s.body]) or not f.is_builtin("next"):
+    path = s.iter
+    while isinstance(path, ast.Attribute):  # to which no iterator is assigned but where the object is made
+        path = path.value
+    if not isinstance(path, ast.Name) or path.id in stored([s.target, *s.body]) or not f.is_builtin("next"):
         return s  # one that gets another value in the loop still goes through what it had
     with f.trial():
         value = f.borrowed(s.iter)

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.loops.variables import (
     opened_by_test,
 )
 from backends.acrobat.frontend.evaluator.loops.watched import Watched, check, watched
+from backends.acrobat.frontend.evaluator.ownership.elements import note_walked
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, ends, hint_of, leaves, placed, stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -222,6 +223,7 @@ def _round(
     carried names' new values, whether each of the names that are `untyped` has none, and, with `quits`, if it ends."""
     if isinstance(s, ast.For) and item is not None:
         assign(f, s.target, item)
+        note_walked(f, s.target, s.iter, item)
 
     def leave(done: bool) -> Value:
         if not done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
+from backends.acrobat.frontend.evaluator.lists.named_iterators import kept
 from backends.acrobat.frontend.evaluator.objects.classes import by_class
 from backends.acrobat.frontend.evaluator.objects.field_values import field_value, note_late
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first
@@ -26,9 +27,10 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FU
 from backends.acrobat.frontend.instances.annotations import computes_fields, default_of_field
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_list, is_unknown, nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import is_iterator, is_list, is_unknown, nothing_known, type_or_none
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import OneOf
+from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
@@ -54,8 +56,10 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     fields = dict(zip(names, map(f.as_object, values), strict=True))
     constant = [x for x, v in zip(names, values, strict=True) if fields[x] is not v]
+    iterators = _iterators_kept(f, node, names, fields)
+    fields |= iterators
     refuse_changed(f, cls, constant)
-    shared = [x for x in fields if changeable(f, type_or_none(fields[x]))]
+    shared = [x for x in fields if x not in iterators and changeable(f, type_or_none(fields[x]))]
     written: dict[str, ast.expr] = {}
     if isinstance(node, ast.Call) and _is_call_of(f, node, cls) and not any(map(is_spread, args)):
         placed = list(takewhile(lambda a: not isinstance(a, ast.Starred), node.args))
@@ -64,7 +68,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         elsewhere = {*constant, *names[len(placed) : len(args)], *(x for x in fields if spread and x not in written)}
         s = None if f.definition is None else statement_around(f.definition.body, node)
         handed_over = {x for x in written if s is not None and is_handed_over(f, s, written[x], f.owned_arguments)}
-        new = {x for x in fields if x not in written or x in handed_over or fresh_inside(f, written[x])}
+        new = {x for x in fields if x not in written or x in handed_over or x in iterators or fresh_inside(f, written[x])}
         alone = new.difference(elsewhere)
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
@@ -73,6 +77,27 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         shared = [x for x in shared if x in constant or not fresh_inside(f, written[x])]
     own_lists = all(x not in constant and x in written and lists_alone(f, written[x], fields[x]) for x in shared)
     return new_object(f, node, cls, t, fields, seen_inside_of(shared, own_lists))
+
+
+def _iterators_kept(f: Frame, node: ast.AST, names: Sequence[str], values: Mapping[str, Value]) -> dict[str, Value]:
+    """The iterators that are made in the call or display `node` for fields of the new object, as the fields have them."""
+    match node:
+        case ast.Call(_, args, keywords) if not any(isinstance(a, ast.Starred) for a in args):
+            written = dict(zip(names, args, strict=False)) | {k.arg: k.value for k in keywords if k.arg}
+        case ast.Dict(keys, entries):
+            written = {str(k.value): v for k, v in zip(keys, entries, strict=True) if isinstance(k, ast.Constant)}
+        case _:
+            return {}
+    made = {x: e for x, e in written.items() if _makes_iterator(f, e) and x in values}
+    return {x: kept(f, node, e, values[x]) for x, e in made.items() if is_iterator(values[x])}
+
+
+def _makes_iterator(f: Frame, e: ast.expr) -> bool:
+    """Whether an expression makes an iterator of which no element is computed from anything but what it goes through."""
+    match e:
+        case ast.Call(ast.Name("iter" | "enumerate" | "zip" | "reversed" as name)) if f.is_builtin(name):
+            return not any(isinstance(x, (ast.Lambda, ast.GeneratorExp)) for x in every_node(e))
+    return False
 
 
 def _is_call_of(f: Frame, node: ast.Call, cls: type) -> bool:

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
+from backends.acrobat.frontend.evaluator.lists.kept_iterators import note_walked, paths_read, release
 from backends.acrobat.frontend.evaluator.lists.named_iterators import as_parameter
 from backends.acrobat.frontend.evaluator.objects.classes import setter_of
 from backends.acrobat.frontend.evaluator.objects.construction import new_object, refuse_changed
@@ -28,7 +29,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, 
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path
 from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
-from backends.acrobat.frontend.kinds import nothing_known, type_or_none
+from backends.acrobat.frontend.kinds import nothing_known, type_or_none, variable_of
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
@@ -48,10 +49,13 @@ class Initialisation:
         self.written: dict[str, None] = {}
         self.running: list[ast.AST] = []  # the methods that `_uses_itself` is looking into
         self.made: Value | None = None  # the object, where `__init__` uses it itself
+        self.walked = set(f.walked_by_kept)  # variables of lists that iterators of other objects go through
 
     def finished(self) -> Value:
         """The object, with the attributes that are held."""
         f, node, cls, datatypes = self.f, self.node, self.cls, self.f.program.datatypes
+        if walked := f.walked_by_kept - self.walked:
+            self._note_walked(walked)
         if missing := [x for x in self.written if x not in self.held]:
             for x in missing:
                 datatypes.add_late(cls, x)
@@ -67,6 +71,16 @@ class Initialisation:
         self._note_claims(not shared, apart, own_lists)
         seen = seen_inside_of(shared, all(map(self.has_own_lists, shared)))
         return new_object(f, node, cls, t, {x: self.held[x] for x in names}, seen)
+
+    def _note_walked(self, walked: set[str]) -> None:
+        """Note that the object keeps iterators over the lists of the variables `walked`, which its arguments may be."""
+        release(self.f)
+        if isinstance(self.node, ast.Call):
+            for a in (*self.node.args, *(k.value for k in self.node.keywords)):
+                is_name = isinstance(a, ast.Name)
+                if not is_name or variable_of(self.f.env.get(a.id, unknown())) in walked:  # type: ignore[attr-defined]
+                    for path in paths_read(a):
+                        note_walked(self.f, path)
 
     def _note_claims(self, alone: bool, apart: bool, own_lists: bool) -> None:
         """Note the claims on the new object, as `Frame` notes them of the results of calls."""

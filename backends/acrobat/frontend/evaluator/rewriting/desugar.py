@@ -1,6 +1,7 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
 `finally`, `del` of items, `setdefault` as a statement, changes of the value of a conditional expression, `setattr`, names for
-methods, deques with a limit, and `for` over lists that get longer. What is rewritten keeps its position in the source."""
+methods and for parts of tensors that change, deques with a limit, and `for` over lists that get longer. What is rewritten keeps
+its position in the source."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from copy import copy, deepcopy
 
 from backends.acrobat.frontend.changing_methods import changes_owner
 from backends.acrobat.frontend.evaluator.rewriting.aliases import by_method
+from backends.acrobat.frontend.evaluator.rewriting.changed_parts import with_changed_parts
 from backends.acrobat.frontend.evaluator.rewriting.growing_walks import growing_walks
 from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iterators_or_none
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
@@ -41,7 +43,7 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     definition = with_named_attributes(definition)
     result = copy(definition)
     body = iterators_or_none(definition, without_limits(by_method(definition)))
-    body = with_own_variables(definition, growing_walks(definition, body))
+    body = with_changed_parts(definition, with_own_variables(definition, growing_walks(definition, body)))
     result.body = _Statements(is_generator(definition)).body(body)
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]

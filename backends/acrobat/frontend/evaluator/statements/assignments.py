@@ -23,6 +23,7 @@ from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
+from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
@@ -37,6 +38,7 @@ from backends.acrobat.frontend.kinds import (
     is_held_tensor,
     is_iterator,
     is_list,
+    is_number,
     is_unknown,
     kind,
     type_or_none,
@@ -44,7 +46,7 @@ from backends.acrobat.frontend.kinds import (
 )
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, is_empty, unknown
+from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value, guess, is_empty, unknown
 
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
@@ -157,7 +159,7 @@ def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
             f.put_back |= _items_on(read)
-            if not is_array(f.env.get(root_of(target) or "")):
+            if not is_tensor_of_numbers(f.env.get(root_of(target) or "")):
                 with f.trial():
                     before = f.borrowed(read)
                 if changes_part(f, s, target, before):
@@ -231,6 +233,14 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
             place_and_value[0].put(
                 _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(place_and_value[1]), s.op, s.value), s))
             )
+        return
+    if is_number(before) and variable_of(before) in f.elements:  # type: ignore[arg-type]
+        sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
+        what = f"`{sign}=` changes the tensor in place of which {f.shown(name)} is an element"
+        f.problem(s, what, f"write `{name} = {name} {sign} ...`, or assign to the item of the tensor")
+        return
+    if before is not None and name not in f.owned and is_array(guess(f.without_none(type_or_none(before)))) > is_array(before):
+        f.problem(s, "this changes a tensor in place that may be seen under other names", f"write `{name} = {name} ...`")
         return
     if before is not None and kind(before) in AUGMENTED:
         AUGMENTED[kind(before)](f, s, name, before, sum)

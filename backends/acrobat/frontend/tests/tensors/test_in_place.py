@@ -96,6 +96,8 @@ RIGHT = [
     "y = torch.topk(self.a(s.x), 4)[0][1:]\ny[0] = 1.0\nreturn y",
     "y = self.a(s.x)\ny = y.view(2, 2)\ny[0, 1] = 1.0\nreturn y.view(-1)",
     "y = self.a(s.x)\nz = y.view(2, 2)\nz[0, 1] = 1.0\nreturn z.view(-1)",
+    "y = self.a(s.x)\nself.r(y[:2])\nF.relu_(y[3:])\nreturn y",
+    "y = torch.zeros(4)\nz = y[:2]\nz += 1\nreturn y",
     # under their only name
     "y = (s.x * 2).view(1, 4)\nif self.a.in_features == 4:\n    y.fill_(0.25)\nreturn y.view(-1)",
     "y = self.a(s.x) if s.n else self.b(s.x)\nif self.a.in_features == 4:\n    y.relu_()\nreturn y",
@@ -134,7 +136,6 @@ REFUSED = [
     "return self.r(self.table[s.n]) + self.table[0]",  # a tensor of the model
     "return self.a.bias.add_(1.0)",
     "y = self.a(s.x)\nz = y[:2]\nself.r(y)\nreturn torch.cat((z, z))",  # a view
-    "y = self.a(s.x)\nself.r(y[:2])\nreturn y",
     "y = self.a(s.x)\nz = y.view(2, 2)\nself.r(z)\nreturn y",
     "y = self.a(s.x)\nz = y.contiguous()\nself.r(z)\nreturn y",
     "y = self.a(s.x)\nys = [y]\nself.r(y)\nreturn ys[s.n - s.n]",  # part of another value
@@ -219,7 +220,7 @@ UNSAFE = {
     **{name: f"y = torch.zeros(2, 4)\n{line}\ny += 1\nreturn z" for name, line in VIEWS.items()},
     "item": "y = torch.zeros(2, 4)\nz = y[0]\ny[0, 1] = 1.0\nreturn z",
     "slice of the instance": "y = s.x[:2]\ny += 1\nreturn s.x",
-    "slice is changed": "y = torch.zeros(4)\nz = y[:2]\nz += 1\nreturn y",
+    "slice is changed": "y = self.a(s.x)\nz = y[:2]\nz += 1\nreturn y",
     "function named as one of torch": "y = self.zeros(s.x)\ny += 1\nreturn s.x",
     "in a list of the instance's": "ys = [s.x]\nys[0] += 1\nreturn s.x",
     "in a list": "y = torch.zeros(4)\nys = [y]\nys[0] += 1\nreturn y",

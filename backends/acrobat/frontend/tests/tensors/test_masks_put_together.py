@@ -119,3 +119,17 @@ def ints_seen_otherwise(self, x):
 def test_aliases_of_what_is_changed_are_refused(forward):
     with pytest.raises(CompileError, match="this changes a tensor in place that may be seen under other names"):
         build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 4) for n in (3, 1, 5)])
+
+
+def of_masks(self, x):
+    return torch.where(x > 0, x > 1, x < -1)
+
+
+def of_a_bool(self, x):
+    return torch.where(x > 0, True, x < -1)
+
+
+@pytest.mark.parametrize("forward", [of_masks, of_a_bool])
+def test_where_makes_no_mask(forward):
+    with pytest.raises(CompileError, match="`where` makes no tensors of bools here"):
+        build(with_forward(nn.Module(), forward), sample=[torch.randn(n, 4) for n in (3, 1, 5)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from backends.acrobat.core.types import ScalarT
 from backends.acrobat.frontend.changing_methods import root_of
@@ -108,15 +109,18 @@ def _put_unchanged(f: Frame, target: ast.expr) -> bool:
     return is_unchanged(f, type_or_none(whole), target.attr)
 
 
-def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None:
+def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: Sequence[str]) -> None:
     """Update `Frame.owned` after `target = name`, if nothing reads `name` any more: its claims pass to the target. `owned` is
-    `Frame.owned` from before the statement, and `shown` the name of a tensor of which the statement assigns a view."""
+    `Frame.owned` from before the statement, and `shown` the names of tensors of one of which the statement assigns a view."""
     match s.targets:
-        case [ast.Name(new)] if shown is not None and shown in owned and names_in(s.value).count(shown) == 1:
-            if new == shown or is_last_use(f.definition, s, shown):
-                f.owned.add(new)
-            elif is_passing(f, s, new, shown):
-                f.owned.add(shown)
+        case [ast.Name(new)]:
+            for tensor in shown:
+                if tensor not in owned or names_in(s.value).count(tensor) > 1:
+                    continue
+                if len(shown) == 1 and not isinstance(s.value, ast.IfExp) and _is_last(f, s, new, tensor):
+                    f.owned.add(new)
+                elif new != tensor and is_passing(f, s, new, tensor):
+                    f.owned.add(tensor)
     match s:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(sources)) if len(targets) == len(sources):
             pairs = list(zip(targets, sources, strict=True))
@@ -132,6 +136,11 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: str | None) -> None
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
         elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
             f.owned |= (claims(root_of(target) or "") | claims_on_objects(f, target)) & owned
+
+
+def _is_last(f: Frame, s: ast.Assign, new: str, tensor: str) -> bool:
+    """Whether the name of a tensor does not stand for it any more once the statement has assigned a view of it to `new`."""
+    return new == tensor or is_last_use(f.definition, s, tensor)
 
 
 def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:

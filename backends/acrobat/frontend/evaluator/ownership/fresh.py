@@ -233,3 +233,9 @@ def gives_new_memory(f: Frame, source: ast.expr) -> bool:
 def viewed(f: Frame, source: ast.expr) -> str | None:
     """The name of the tensor of which an expression gives a view, such as `x.view(-1)`; None for other expressions."""
     return next((name for rule in VIEWED if (name := rule(f, source)) is not None), None)
+
+
+def shown_by(f: Frame, source: ast.expr) -> list[str]:
+    """The names of the tensors of one of which an expression gives a view; a choice may be between views of several."""
+    arms = [source.body, source.orelse] if isinstance(source, ast.IfExp) else [source]
+    return [name for arm in arms if (name := viewed(f, arm)) is not None]

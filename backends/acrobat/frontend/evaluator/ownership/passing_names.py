@@ -26,12 +26,13 @@ ASKING = frozenset({"shape", "ndim", "dtype", "device"})
 
 def is_passing(f: Frame, s: ast.stmt, name: str, tensor: str) -> bool:
     """Whether the name that the statement `s` gives a view of a tensor is only computed with behind it, and read no more once
-    the tensor may have changed. False, too, where nothing changes the tensor later on."""
+    the tensor may have changed. False, too, where these statements read the tensor and do not change it: it may get another
+    name."""
     later = statements_behind(f, s)
     if later is None or f.definition is None or not is_own(f.definition, name):
         return False
     late = [x for b in f.definition.body for x in every_node(b) if isinstance(x, ast.GeneratorExp)]  # computed later on
-    if not any(may_change(one, tensor) for one in later) or mentions(late, name):
+    if mentions(late, name) or mentions(later, tensor) and not any(may_change(one, tensor) for one in later):
         return False
     if not read_before_changes(f.definition.body, s, later, name, tensor):
         return False

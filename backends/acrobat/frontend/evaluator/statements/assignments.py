@@ -24,7 +24,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
-from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, viewed
+from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, shown_by
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -77,7 +77,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     match s.targets:
         case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
-    shown = viewed(f, s.value)
+    shown = shown_by(f, s.value)
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if named_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):

@@ -111,6 +111,18 @@ def _views_computed_with(xs):
     return h, total
 
 
+def _one_of_two_views(xs):
+    rest, total = torch.ones(3), torch.zeros(4)
+    steps = torch.arange(3)
+    for x in xs:
+        h = torch.full((4,), float(x))
+        if x != 2:
+            weight = rest[0] if x > 1 else h[1]
+            total = total + weight * h
+        rest[steps] = rest[steps] - 0.25
+    return total, rest
+
+
 def _copies_that_change(xs):
     t = torch.ones(3, 4) * len(xs)
     some = t[[0, 2]]
@@ -299,6 +311,29 @@ def view_in_a_generator(xs):
     return list(later)
 
 
+def view_beside_another_name(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[0]
+    other = h
+    other[0] = 5.0
+    return row * 2
+
+
+def view_of_a_branch_read_later(xs):
+    h, row = torch.zeros(2, 4) + len(xs), torch.zeros(4)
+    if len(xs) > 1:
+        row = h[0]
+    h[0] = 5.0
+    return row * 2
+
+
+def one_of_two_views_read_later(xs):
+    h = torch.zeros(2, 4) + len(xs)
+    row = h[0] if len(xs) > 1 else h[1]
+    h[0] = 5.0
+    return row * 2
+
+
 def part_with_a_second_name(xs):
     t = torch.zeros(3, 4) + len(xs)
     pair = (t, 1)
@@ -316,7 +351,8 @@ def part_of_a_partial(xs):
 REFUSED = [list_of_rows, list_of_varying_rows, slice_of_a_slice, item_of_a_column, item_of_a_copy, expanded, diagonal, windows]
 REFUSED += [named_method, pieces, last_of_a_loop, part_of_a_mask, turned_mask, int_that_changes, ints_of_a_loop, int_read_later]
 REFUSED += [ints_in_a_list, swapped_ints, part_with_a_second_name, part_of_a_partial, view_read_later, view_of_a_view]
-REFUSED += [view_that_is_kept, view_of_the_round_before, view_in_a_generator]
+REFUSED += [view_that_is_kept, view_of_the_round_before, view_in_a_generator, view_beside_another_name]
+REFUSED += [view_of_a_branch_read_later, one_of_two_views_read_later]
 
 
 @pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)

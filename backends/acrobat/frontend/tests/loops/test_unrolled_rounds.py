@@ -24,6 +24,19 @@ LISTS = [[3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1], [2, 1],
 RULES = tuple((name, i * 7 % 5) for i, name in enumerate("abcdefghij"))
 
 
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each statement has been compiled."""
+    counts, statement = Counter[str](), Frame.statement
+
+    def counted(self: Frame, s: ast.stmt) -> None:
+        counts[ast.unparse(s)] += 1
+        statement(self, s)
+
+    monkeypatch.setattr(Frame, "statement", counted)
+    return counts
+
+
 def skipped(self, xs):
     found, last, hits = [], "", 0
     for name, need in RULES:
@@ -167,14 +180,7 @@ def along_the_dimension_of_the_round(self, xs):
     return h
 
 
-def test_a_round_that_cannot_be_compiled_is_given_up_at_its_first_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, statement = Counter[str](), Frame.statement
-
-    def counted(self: Frame, s: ast.stmt) -> None:
-        compiled[ast.unparse(s)] += 1
-        statement(self, s)
-
-    monkeypatch.setattr(Frame, "statement", counted)
+def test_a_round_that_cannot_be_compiled_is_given_up_at_its_first_problem(compiled: Counter[str]) -> None:
     agrees(with_forward(nn.Sequential(*(nn.Linear(3, 3) for _ in range(4))), along_the_dimension_of_the_round), LISTS)
     rounds = compiled["h = self[0].weight[0] * xs[0]"]
     assert compiled["h = torch.tanh(h)"] == 3 * rounds  # none in the trial of a round of any number, one in that of the first
@@ -219,14 +225,7 @@ def fails_in_each_round(self, xs):
     return y
 
 
-def test_a_loop_whose_first_round_has_the_same_problem_is_not_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled, statement = Counter[str](), Frame.statement
-
-    def counted(self: Frame, s: ast.stmt) -> None:
-        compiled[ast.unparse(s)] += 1
-        statement(self, s)
-
-    monkeypatch.setattr(Frame, "statement", counted)
+def test_a_loop_whose_first_round_has_the_same_problem_is_not_unrolled(compiled: Counter[str]) -> None:
     with pytest.raises(CompileError, match="torch has no `nonsense`"):
         build(with_forward(nn.Module(), fails_in_each_round), sample=LISTS)
     assert 0 < compiled["z = torch.nonsense(xs)"] < 40

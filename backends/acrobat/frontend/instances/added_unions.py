@@ -86,6 +86,10 @@ class AddedUnions:
                 return self.has_dict(self.optionals[name])
         return False
 
+    def classes_of(self, type: Any) -> tuple[type, ...]:
+        """The classes of which an object of this type may be; none for the types of other values."""
+        return self.cases.get(type.name, ()) if isinstance(type, DataT) else ()
+
     def either(self, types: dict[str, Any], role: Role = "Either") -> Any:
         """The type of values that are of one of several of PYTHON_TYPES, by their words. `role` says where such values come
         from."""

@@ -40,8 +40,7 @@ def _in_order(f: Frame, node: ast.AST, fields: dict[str, Value]) -> Value:
 
 def _class_of(f: Frame, value: Value, around: frozenset[type]) -> type | None:
     """The class of a dataclass's object; None for other values. Raises Refused."""
-    t = type_or_none(value)
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    classes = f.program.datatypes.classes_of(type_or_none(value))
     if not any(map(dataclasses.is_dataclass, classes)):
         return None
     if len(classes) > 1 or classes[0] in around:
@@ -97,8 +96,7 @@ def _fields(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
     (value,) = CallArguments("fields", args, kwargs).bind("class_or_instance")
     if nothing_known(value):
         return unknown()
-    t = type_or_none(value)
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    classes = f.program.datatypes.classes_of(type_or_none(value))
     whole = in_python(value) if isinstance(value, Static) else classes[0] if classes else None
     if not dataclasses.is_dataclass(whole):
         return f.problem(node, "`fields` takes a dataclass or an object of one")

@@ -6,7 +6,7 @@ import ast
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT
+from backends.acrobat.core.types import BOOL, INT, ScalarT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, fail, is_none, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
@@ -98,7 +98,7 @@ TRUTH_METHODS = ("__bool__", "__len__")
 
 def always_true(f: Frame, t: Any) -> bool:
     """Whether values of a type are objects without a truth value of their own, all of which count as true."""
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    classes = f.program.datatypes.classes_of(t)
     return bool(classes) and not any(hasattr(c, name) or issubclass(c, RecordOf) for c in classes for name in TRUTH_METHODS)
 
 

@@ -7,7 +7,6 @@ import ast
 import dataclasses
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
@@ -40,7 +39,6 @@ def classes_walked(f: Frame, node: ast.expr) -> Sequence[type]:
             with f.trial():
                 if f.borrowed(callee) != Static(dataclasses.fields):
                     return ()
-                t = type_or_none(f.borrowed(value))
-            classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+                classes = f.program.datatypes.classes_of(type_or_none(f.borrowed(value)))
             return classes if all(map(dataclasses.is_dataclass, classes)) else ()
     return ()

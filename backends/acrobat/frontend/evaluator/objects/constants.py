@@ -191,7 +191,7 @@ def position(f: Frame, node: ast.AST, key: Value, keys: list[Any], missing: str 
 
 def _is_named_tuple(f: Frame, t: Any) -> bool:
     """Whether the objects of a type are named tuples, which are equal where their fields are."""
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    classes = f.program.datatypes.classes_of(t)
     return bool(classes) and all(issubclass(c, tuple) and c.__eq__ is tuple.__eq__ for c in classes)
 
 

@@ -125,8 +125,7 @@ def _changes(f: Frame, owner: ast.expr, name: str) -> bool:
     if not isinstance(owner, (ast.Attribute, ast.Subscript)):
         return True
     with f.trial():
-        t = type_or_none(f.borrowed(owner))
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+        classes = f.program.datatypes.classes_of(type_or_none(f.borrowed(owner)))
     return not classes or not all(isinstance(getattr(c, name, None), FunctionType) for c in classes)
 
 

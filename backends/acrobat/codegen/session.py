@@ -174,8 +174,9 @@ class Session:
         """The results of a mini-batch. Raises what a call of the executable raises."""
         address = self.address()
         boundary = self._build.boundary
-        if boundary is not None and boundary.left_out is not None:
-            instances = [boundary.left_out.whole(x) for x in instances]
+        completion = None if boundary is None else boundary.completion
+        if completion is not None:
+            instances = completion.whole(instances)
         self.memory.enter()
         try:
             allocate = self.results.allocate
@@ -186,7 +187,8 @@ class Session:
                 outputs = self._lib.acrobat_run(address, instances, allocate, 1)
                 assert outputs is not None
         except InstanceError as error:
-            if (text := self._build.messages.decoded(str(error), self._symbols.__getitem__)) != str(error):
+            text = self._build.messages.decoded(str(error), self._symbols.__getitem__)
+            if (text := text if completion is None else completion.told(text)) != str(error):
                 raise InstanceError(text) from None
             raise
         return outputs

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.instances.cycles import cycle
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.observed import attributes
+from backends.acrobat.frontend.instances.prepared import Prepared
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import source_of, span_of
 from backends.acrobat.frontend.types import CONSTANT, UNKNOWN, HeldT, contains_held, contains_unknown
@@ -135,6 +136,13 @@ class DiagnosedFunctions(Functions):
                 message = f"{line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
                 self.reads.warnings.append(message)
                 warnings.warn(message, stacklevel=3)
+
+    def _warn_of_prepared(self, file: str, prepared: Iterable[Prepared]) -> None:
+        """Warn of what Python computes before the mini-batch, one instance after the other."""
+        for p in prepared:
+            message = f"{file}: `{p.written}` is computed by Python for each instance, before the mini-batch"
+            self.reads.warnings.append(message)
+            warnings.warn(message, stacklevel=3)
 
     def _check_placeholders(self, functions: Mapping[str, n.Function]) -> None:
         """Note a problem for each list whose type was not found."""

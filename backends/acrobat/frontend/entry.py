@@ -18,7 +18,8 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, defaults_of
 from backends.acrobat.frontend.functions.signatures import fixed
-from backends.acrobat.frontend.instances.arguments import LeftOut, arguments_of
+from backends.acrobat.frontend.instances.arguments import Completion, LeftOut, arguments_of
+from backends.acrobat.frontend.instances.prepared import prepared_parts, taking
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.tensors.forwards import forward_of, globally_hooked, hooked, no_function
@@ -31,19 +32,20 @@ from backends.acrobat.ir.visitor import map_children, walk
 @dataclass(frozen=True)
 class Entry:
     """The model's `forward`: its function and line, the module if it is a method, the parameters that an instance gives, and
-    the values of the others, in the order in which the compiled function takes them. `left_out`: those of the first that an
-    instance may leave out."""
+    the values of the others, in the order in which the compiled function takes them. `completion`: what an instance does not
+    give of the first, if anything."""
 
     function: FunctionType
     span: Span
     owner: list[Value]
     params: list[str]
     others: dict[str, Value]
-    left_out: LeftOut | None
+    completion: Completion | None
 
 
-def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
-    """The `forward` of the model `root`. Raises CompileError for one that cannot be compiled."""
+def entry_of(root: Module, sample: Sequence[Any] | None, sampled: bool = True) -> Entry:
+    """The `forward` of the model `root`. `sampled` says whether the types of its arguments may come from the sample. Raises
+    CompileError for one that cannot be compiled."""
     module = root.module
     unstripped, bound = forward_of(module)
     if unstripped is None:
@@ -70,7 +72,29 @@ def entry_of(root: Module, sample: Sequence[Any] | None) -> Entry:
         if definition.args.vararg is not None:  # of a wrapper that a decorator has made, most often
             advice = f"name the instance among its parameters, before `*{definition.args.vararg.arg}`"
         raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
-    return Entry(function, span, [root] if bound else [], params, others, left_out)
+    owner: list[Value] = [root] if bound else []
+    function, taken, completion = _completed(definition, file, function, bound, params, left_out, sample if sampled else None)
+    return Entry(function, span, owner, taken, others, completion)
+
+
+def _completed(
+    definition: ast.FunctionDef,
+    file: str,
+    function: FunctionType,
+    bound: bool,
+    params: list[str],
+    left_out: LeftOut | None,
+    sample: Sequence[Any] | None,
+) -> tuple[FunctionType, list[str], Completion | None]:
+    """The function that takes whole instances, its parameters that these give, and what makes an instance whole."""
+    completion = Completion(tuple(params), left_out)
+    instances = [x if len(params) > 1 else (x,) for x in completion.whole(sample or ())]
+    if instances and all(type(x) is tuple and len(x) == len(params) for x in instances):
+        strings = [p for p, *values in zip(params, *instances, strict=True) if all(type(x) in (str, bytes) for x in values)]
+        if found := prepared_parts(definition, function, params, strings):
+            function, names = taking(function, definition, file, found, bound)
+            return function, [*names, *params], replace(completion, prepared=tuple(found.values()))
+    return function, params, None if left_out is None else completion
 
 
 def _parameters(
@@ -110,9 +134,12 @@ def _left_out(module: nn.Module, sample: Sequence[Any], places: Sequence[str], d
     if len(firsts) < 2 or max(firsts) > len(places) or any(p not in defaults for p in places[min(firsts) :]):
         return None
     values = tuple(defaults[p].value for p in missing if isinstance(defaults[p], Static))
-    if len(values) < len(missing) or not all(v is None or type(v) in (bool, int, float, str) for v in values):
+    if len(values) < len(missing) or not all(v is None or type(v) in (bool, int, float, str) or v == () for v in values):
         return None
-    taken = all(_runs(module, arguments_of(x)) and not (type(x) is tuple and _runs(module, (x,))) for x in firsts.values())
+    given = [[x[i] for x in sample if type(x) is tuple and len(x) > i] for i in range(min(firsts), max(firsts))]
+    values = tuple([] if v == () and all(type(x) is list for x in xs) else v for v, xs in zip(values, given, strict=True))
+    taken = all(_runs(module, arguments_of(x)) for x in firsts.values())
+    taken = taken and any(type(x) is tuple and not _runs(module, (x,)) for x in sample)
     return LeftOut(max(firsts), values) if taken else None
 
 

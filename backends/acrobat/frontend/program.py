@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend.entry import Entry, annotation_of_instance, entry_of, taking_one_instance, types_of_parameters
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.functions.table import LIBRARY
@@ -42,17 +42,18 @@ class ProgramBuilder(FunctionsOfModel):
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
-        entry = entry_of(self.root, sample)
-        if entry.left_out is not None and sample is not None:
-            sample = [entry.left_out.whole(x) for x in sample]
+        entry = entry_of(self.root, sample, hint is None)
+        if entry.completion is not None and sample is not None:
+            sample = _completed(entry, sample)
         self.changing[entry.function] = ()  # `forward` is not allowed to change its instance
-        self.datatypes.sampled = sample is not None
+        self.datatypes.sampled, self.datatypes.arguments = sample is not None, len(entry.params)
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
         if self.problems:
             self._name_unknown_fields(entry.span, instance)
             raise CompileError(self.problems)
         self._warn_of_unread()
+        self._warn_of_prepared(entry.span.file, entry.completion.prepared if entry.completion is not None else ())
         if self.incomplete or self.functions[key] is None:
             self._explain(entry.span, instance, sample)
         self._refuse_kept(entry.span, key)
@@ -76,7 +77,7 @@ class ProgramBuilder(FunctionsOfModel):
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
-        return replace(plain(program, self.symbols, self.observed, entry.left_out), messages=self.messages)
+        return replace(plain(program, self.symbols, self.observed, entry.completion), messages=self.messages)
 
     def _refuse_numbers(self, span: Span, functions: dict[str, n.Function]) -> None:
         """Raise NumbersAsTensors where parts of the result may be numbers in PyTorch that the program has as tensors."""
@@ -240,6 +241,16 @@ class ProgramBuilder(FunctionsOfModel):
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
+
+
+def _completed(entry: Entry, sample: Sequence[Any]) -> list[Any]:
+    """The instances of a sample with all arguments. Raises CompileError where one cannot be prepared."""
+    assert entry.completion is not None
+    try:
+        return entry.completion.whole(sample)
+    except InstanceError as error:
+        what = str(error).replace(":", " of the sample:", 1)
+        raise CompileError([Problem(entry.span, what, "leave this instance out")]) from error
 
 
 def _types_in(functions: dict[str, n.Function]) -> list[Any]:

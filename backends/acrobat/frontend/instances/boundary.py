@@ -16,7 +16,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.frontend.instances.arguments import LeftOut
+from backends.acrobat.frontend.instances.arguments import Completion
 from backends.acrobat.frontend.instances.default_dicts import fits, read_as
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.tensor_types import extents
@@ -48,8 +48,8 @@ class Symbols:
 
 class Boundary:
     """Converts instances into the program's values, and results back. `instance` and `result` are their types in the front end,
-    `datatypes` its unions; `observed` says that the types come from a sample, `left_out` which arguments instances may leave
-    out."""
+    `datatypes` its unions; `observed` says that the types come from a sample, `completion` what makes an instance whole, if
+    anything is missing."""
 
     def __init__(
         self,
@@ -58,10 +58,10 @@ class Boundary:
         datatypes: Mapping[str, DataType],
         symbols: Symbols,
         observed: bool = False,
-        left_out: LeftOut | None = None,
+        completion: Completion | None = None,
     ) -> None:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
-        self.observed, self.left_out = observed, left_out
+        self.observed, self.completion = observed, completion
         self._plain: dict[Any, bool] = {}
         self._numbered: dict[int, Any] = {}  # by number, the objects of this instance that have one
         self._made: dict[tuple[int, str], Any] = {}  # (id, union) of an object of this instance -> its conversion
@@ -108,7 +108,7 @@ class Boundary:
         """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
         self._made.clear()
         self._numbered.clear()
-        whole = value if self.left_out is None else self.left_out.whole(value)
+        whole = value if self.completion is None else self.completion.whole([value])[0]
         return self._in(self.instance, whole, "instance")
 
     def _in(self, t: Any, value: Any, path: str) -> Any:
@@ -173,7 +173,7 @@ class Boundary:
             if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
                 return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})
             if isinstance(value, case.cls):
-                result = object.__new__(case.cls)
+                result = _without_init(case.cls)
                 for name, t in case.fields:
                     if not hasattr(value, name):
                         raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
@@ -261,6 +261,14 @@ class Boundary:
                     return case.cls.object_of_class(fields)
                 return case.cls(**fields)
         return value
+
+
+def _without_init(cls: Any) -> Any:
+    """An object of a class without any fields."""
+    try:
+        return object.__new__(cls)
+    except TypeError:  # of a class whose objects Python makes otherwise, as those of `ast`
+        return cls.__new__(cls)
 
 
 def _is_of(cls: Any, value: Any) -> bool:

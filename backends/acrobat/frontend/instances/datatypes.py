@@ -40,6 +40,7 @@ class Datatypes(Unions):
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.given_out: set[tuple[type, str]] = set()  # fields of objects of the result that would be `Held`
         self.constants: dict[tuple[type, str], list[Any]] = {}  # (class, field) -> modules, functions there
+        self.arguments = 1  # how many `forward` gets of an instance
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.numbered: set[type] = set()  # dataclasses read by their annotations whose objects are told apart by identity
         self.circular: set[type] = set()  # classes of the sample's objects that refer to each other in circles
@@ -65,7 +66,7 @@ class Datatypes(Unions):
 
     def _observer(self, instances: Sequence[Any]) -> Observer:
         if self._sample is None or self._sample[0] is not instances:
-            self._sample = instances, Observer(instances, self.records, self._joined.by_name, self.walked)
+            self._sample = instances, Observer(instances, self.records, self._joined.by_name, self.walked, self.arguments)
         return self._sample[1]
 
     def has_defaults(self, instances: Sequence[Any]) -> bool:

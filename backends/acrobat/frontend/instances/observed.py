@@ -29,12 +29,19 @@ DEEPEST = 24
 class Observer:
     """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields.
     With `by_name` dictionaries with a few sets of names are told apart by these, whatever their values are; `walked` are the
-    record classes of those that the program walks over."""
+    record classes of those that the program walks over. An instance of several `arguments` is the tuple of them, which is no
+    tree, whatever the arguments are."""
 
     def __init__(
-        self, instances: Sequence[Any], records: Records, by_name: bool = False, walked: Set[type] = frozenset()
+        self,
+        instances: Sequence[Any],
+        records: Records,
+        by_name: bool = False,
+        walked: Set[type] = frozenset(),
+        arguments: int = 1,
     ) -> None:
         self.root = Place()
+        self._arguments = arguments
         self._records = records
         self._walked = walked
         self.factories: dict[str, FunctionType] = {}  # functions that make what a `defaultdict` gives for missing keys
@@ -113,7 +120,7 @@ class Observer:
         """Make one place of two of which one is inside of the other and both have trees of the same form; False if there are
         no such places."""
         for outer in self.places():
-            if not outer.types & CONTAINERS:
+            if not outer.types & CONTAINERS or outer is self.root and self._arguments > 1:
                 continue
             visited, level = {outer}, [outer]
             while level:

@@ -6,23 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, UNIT, DataType, ListKind, ListT, TupleT
-from backends.acrobat.frontend.instances.arguments import LeftOut
+from backends.acrobat.frontend.instances.arguments import Completion
 from backends.acrobat.frontend.instances.boundary import Boundary, Symbols
 from backends.acrobat.frontend.types import HeldT, NeverT, NoneT, SymbolT, UnassignedT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
 
 
-def plain(program: n.Program, symbols: Symbols, observed: bool, left_out: LeftOut | None = None) -> n.Program:
-    """The program in types of the core IR alone, with the boundary of its instances and results. `observed` and `left_out`: see
-    `Boundary`."""
+def plain(program: n.Program, symbols: Symbols, observed: bool, completion: Completion | None = None) -> n.Program:
+    """The program in types of the core IR alone, with the boundary of its instances and results. `observed` and `completion`:
+    see `Boundary`."""
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
     given_out = {
         name: replace(d, cases=tuple(replace(c, fields=tuple((f, _without_never(t)) for f, t in c.fields)) for c in d.cases))
         for name, d in program.datatypes.items()
     }
-    boundary = Boundary(entry.params[0].type, _without_never(_as_dict(entry.result)), given_out, symbols, observed, left_out)
+    boundary = Boundary(entry.params[0].type, _without_never(_as_dict(entry.result)), given_out, symbols, observed, completion)
 
     def visit(e: n.Expr) -> n.Expr:
         if isinstance(e, (n.Var, n.Lit)):

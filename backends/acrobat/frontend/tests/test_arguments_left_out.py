@@ -63,6 +63,36 @@ class Whole(nn.Module):
         return len(x) if isinstance(x, tuple) else x
 
 
+class Refined(nn.Module):
+    """An argument whose default is an empty tuple, where instances give lists."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(9, 4)
+
+    def forward(self, source, draft=()):
+        tokens = [1, *draft, 2]
+        return self.words(torch.tensor(source)).sum(0) + self.words(torch.tensor(tokens)).sum(0), len(draft)
+
+
+class Query(nn.Module):
+    """Trees of tuples, beside a number in some instances: the tuple of the arguments is no tree."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(9, 4)
+
+    def encode(self, query):
+        if query[0] == "e":
+            return self.words.weight[query[1]]
+        if query[0] == "p":
+            return torch.tanh(self.encode(query[2])) * query[1]
+        return torch.stack([self.encode(part) for part in query[1:]]).sum(0)
+
+    def forward(self, query, k=2):
+        return self.encode(query).topk(k).values
+
+
 def ids(n):
     return torch.arange(n).unsqueeze(0) % 7
 
@@ -79,7 +109,15 @@ SCALED = [
     (torch.randn(1, 4), 0.5, 1, "mean"),
     (torch.randn(2, 4), 1.5, 0, "sum", 2.0),
 ]
-CASES = {"encoder": (Encoder, ENCODED), "scaled": (Scaled, SCALED), "all": (AllDefaults, ["a b", ("c", 4)])}
+E = ("p", 2, ("e", 3))
+QUERIES = [(E,), (("and", E, ("e", 1)), 3), (("p", 1, ("or", E, E, ("e", 4))), 1), (("e", 5),)]
+CASES = {
+    "encoder": (Encoder, ENCODED),
+    "scaled": (Scaled, SCALED),
+    "all": (AllDefaults, ["a b", ("c", 4)]),
+    "refined": (Refined, [([1, 2],), ([3], [4, 5]), ([6], [])]),
+    "query": (Query, QUERIES),
+}
 
 
 def expected(model, instance):

@@ -23,14 +23,14 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
     nonlocals,
 )
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
-from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden, visible
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import Path, is_hidden, visible
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
 from backends.acrobat.frontend.kinds import is_container, is_object, kind
 from backends.acrobat.frontend.made_names import RENAMED
 from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
 from backends.acrobat.frontend.specials import Closure, Keywords, Nested, OneOf, Partial
-from backends.acrobat.frontend.syntax_nodes import all_parameters
+from backends.acrobat.frontend.syntax_nodes import all_parameters, names_in
 from backends.acrobat.frontend.values import TupleV, Value, unknown
 
 _functions: dict[Any, FunctionType] = {}
@@ -66,12 +66,14 @@ def captured(f: Frame, value: Nested) -> list[str]:
 
 
 def _seen_names(value: Nested) -> list[str]:
-    """The names of the functions around it that a nested function uses itself."""
+    """The names of the functions around it that a nested function uses itself, and the variables that stand for attributes of
+    an object whose `__init__` it is in."""
     _, codes, _ = parse(value.file)
     lines = (value.node.lineno, *(d.lineno for d in value.node.decorator_list))
     found = (c for line in lines for c in codes.get((value.node.name, line), []))
     renamed: dict[str, str] = getattr(value.node, RENAMED, {})
-    return [renamed.get(name, name) for code in found for name in code.co_freevars]
+    written = [renamed.get(name, name) for code in found for name in code.co_freevars]
+    return [*written, *dict.fromkeys(name for name in names_in(value.node) if isinstance(name, Path))]
 
 
 def _refuse_two_meanings(value: Nested, names: Sequence[str]) -> None:
@@ -166,9 +168,12 @@ def up_to_date(f: Frame, value: Closure) -> None:
     """Raises Refused for a lambda that captures a name which was rebound since: Python would use the new value."""
     if value.function is not f.function or value.ended:
         return
+    written = {*names_in(value.node.body)}  # among them paths, in place of attributes
     for name, outer in value.env.items():
-        if not is_hidden(name) and f.env.get(name, outer) is not outer:
-            raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
+        if (not is_hidden(name) or isinstance(name, Path) and name in written) and f.env.get(name, outer) is not outer:
+            raise Refused(
+                f"the lambda sees {f.shown(name)}, which has another value by now", "write the lambda where it is used"
+            )
 
 
 def each_inside(value: Value, by: Callable[[Value], Value]) -> Value:

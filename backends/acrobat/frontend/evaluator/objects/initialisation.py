@@ -12,6 +12,7 @@ import ast
 import inspect
 import types
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from backends.acrobat.core.types import IDENTITY, DataT
@@ -238,7 +239,7 @@ class Initialisation:
         """Compile a statement of an `__init__`, or of a method that it calls. False, with a problem noted, if it cannot be."""
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
             return True
-        rewritten = attributes_as_names(s, me, {x: _variable(me, x) for x in (*own, *self.held)})
+        rewritten = _with_variables(s, me, tuple(dict.fromkeys((*own, *self.held))))
         match rewritten:
             case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), name), args, keywords)):
                 called = self._of_bases(function, name)
@@ -294,6 +295,12 @@ class Initialisation:
         mro = self.cls.__mro__
         owner = next((c for c in mro if vars(c).get(function.__name__) is function), self.cls)
         return next((vars(c)[name] for c in mro[mro.index(owner) + 1 :] if name in vars(c)), None)
+
+
+@lru_cache(4096)
+def _with_variables(s: ast.stmt, me: str, attributes: tuple[str, ...]) -> ast.stmt:
+    """A statement with variables in place of these attributes, the same in all rounds: functions in it are parts of keys."""
+    return attributes_as_names(s, me, {x: _variable(me, x) for x in attributes})  # type: ignore[no-any-return]
 
 
 def _variable(me: str, name: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from backends.acrobat.frontend.changing_methods import CHANGING, changes_owner, root_of
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.rewriting.meanings import is_receiver, meanings
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import Path
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes_of
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST
 from backends.acrobat.frontend.source import LIFTED, source_of, static_attribute, stripped
@@ -179,8 +180,11 @@ def _named_in(function: types.FunctionType, callee: ast.expr) -> types.BuiltinFu
 
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:
-    """The names that a function declares `nonlocal`, functions inside of it aside."""
-    return {name for x in own_nodes_of(definition) if isinstance(x, ast.Nonlocal) for name in x.names}
+    """The names that a function declares `nonlocal`, functions inside of it aside, and the variables it assigns that stand for
+    attributes of an object whose `__init__` it is in."""
+    own = [*own_nodes_of(definition)]
+    paths = {x.id for x in own if isinstance(x, ast.Name) and isinstance(x.id, Path) and isinstance(x.ctx, ast.Store)}
+    return paths | {name for x in own if isinstance(x, ast.Nonlocal) for name in x.names}
 
 
 def given_back(function: types.FunctionType) -> set[str]:

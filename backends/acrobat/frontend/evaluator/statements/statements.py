@@ -163,7 +163,22 @@ def _if(f: Frame, s: ast.If) -> None:
     if raises(s.body) and not s.orelse and not tests_none(s.test):
         raised_if(f, s)
         return
-    merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
+    merging(f, s, lambda arm: _chain(f, s, arm))
+
+
+def _chain(f: Frame, s: ast.If, arm: Callable[[Body], Value]) -> Value:
+    """The value of an `if` with all its `elif`, whose bodies `arm` compiles. They are one statement here: what is merged by
+    itself is compiled twice, and `elif` in `elif` in `elif` would be eight times."""
+
+    def others() -> Value:
+        match s.orelse:
+            case [ast.If() as further] if not leaves(further) and (further.orelse or not raises(further.body)):
+                f.program.work.note(f.file, further)
+                with f.at(further):
+                    return _chain(f, further, arm)
+        return arm(s.orelse)
+
+    return decide(f, s, s.test, lambda: arm(s.body), others)
 
 
 @handles(STATEMENTS, ast.Match)

@@ -70,7 +70,55 @@ def kept_as_a_tuple(self, xs):
     return sum(parts.xs), len(three.xs), len(parts.xs)
 
 
-WORK = [written_out, of_a_list, in_a_loop, handed_on, kept_as_a_tuple]
+class Graph:
+    """Functions inside of `__init__` that read, change and assign attributes, and call themselves."""
+
+    def __init__(self, xs):
+        self.marks, self.edges, self.depth, last = [], [], 0, None
+
+        def kind(a, b):
+            return "both" if self.marks[a] and self.marks[b] else "one"
+
+        def walk(k):
+            self.depth = max(self.depth, len(self.edges))
+            if k > 0:
+                self.edges.append((k, self.depth))
+                walk(k - 1)
+                walk(k - 2)
+
+        for i, x in enumerate(xs):
+            self.marks.append(x % 2 == 1)
+            last = kind(i, 0)
+        walk(len(xs))
+        self.last, self.names = last, [kind(i, i) for i in range(len(xs))]
+
+
+def functions_inside(self, xs):
+    graph = Graph(xs)
+    return graph.last, graph.names, graph.edges, graph.depth, graph.marks
+
+
+class Late:
+    """A lambda reads an attribute when it is called."""
+
+    def __init__(self, xs):
+        self.base = xs[0]
+        f = lambda x: x + self.base  # noqa: E731
+        self.first = f(1)
+        self.base = 100
+        self.second = f(1)
+
+
+def test_a_lambda_does_not_see_what_an_attribute_was_before():
+    def forward(self, xs):
+        late = Late(xs)
+        return late.first, late.second
+
+    with pytest.raises(CompileError, match=r"the lambda sees `self.base`, which has another value by now"):
+        build(with_forward(nn.Module(), forward), sample=GIVEN)
+
+
+WORK = [functions_inside, written_out, of_a_list, in_a_loop, handed_on, kept_as_a_tuple]
 
 
 @pytest.mark.parametrize("forward", WORK)

@@ -17,6 +17,18 @@ def has_key(pairs, target):
     return place_of(pairs, target) < len(pairs)
 
 
+def same(pairs, others):
+    """Whether two dictionaries have equal values at the same keys, in whatever order."""
+    if len(pairs) != len(others):
+        return False
+    equal = True
+    for key, value in pairs:
+        at = place_of(others, key)
+        if at == len(others) or others[at][1] != value:
+            equal = False
+    return equal
+
+
 def put(pairs, key, value):
     at = place_of(pairs, key)
     return pairs[:at] + [(key, value)] + pairs[at + 1 :]

@@ -103,7 +103,7 @@ def spaced(start, end, steps):
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """`torch.nn.functional.grid_sample` of (batch, channels, height, width), of fixed extents. Each place takes a share of all
+    """`torch.nn.functional.grid_sample` of (batch, channels, height, width). Each place takes a share of all
     rows and columns, which is 0 for those that are not next to it."""
     if mode != "bilinear" or padding_mode not in ("zeros", "border") or input.dim() != 4:
         refuse("`grid_sample` other than of two dimensions, bilinear, with zeros or the border", "name these")
@@ -119,7 +119,10 @@ def sampled(x, grid, border, aligned):
     places = grid.reshape(-1, 2)
     columns = shares(places[:, 0], width, border, aligned)
     rows = shares(places[:, 1], height, border, aligned)
-    along = (x.reshape(channels * height, width) @ columns.t()).reshape(channels, height, -1)
+    if is_fixed(height) and is_fixed(width):
+        along = (x.reshape(channels * height, width) @ columns.t()).reshape(channels, height, -1)
+    else:
+        along = x @ columns.t()
     return (along * rows.t()).sum(1).reshape(channels, grid.size(0), grid.size(1))
 
 
@@ -128,5 +131,5 @@ def shares(places, size, border, aligned):
     at = (places + 1.0) * ((size - 1) / 2.0) if aligned else (places + 1.0) * (size / 2.0) - 0.5
     if border:
         at = at.clamp(0.0, size - 1.0)
-    parts = torch.tensor([float(i) for i in unrolled(range(size))])
+    parts = torch.tensor([float(i) for i in unrolled(range(size))]) if is_fixed(size) else torch.arange(size).float()
     return F.relu(1.0 - (at.unsqueeze(1) - parts).abs())

@@ -63,6 +63,46 @@ def test_a_model_with_many_layers_or_branches_is_compiled(model, monkeypatch):
     build(model.eval(), sample=SENTENCES)
 
 
+class Elifs(nn.Module):
+    """A branch in a branch in a branch would be compiled twice as often as the one around it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(12))
+
+    def forward(self, words):
+        x = torch.ones(2)
+        for w in words:
+            if w == 0:
+                x = self.layers[0](x)
+            elif w == 1:
+                x = self.layers[1](x) + 1.0
+            elif w == 2:
+                x, w = self.layers[2](x), 7
+            elif w == 3:
+                x = self.layers[3](x) * 2.0
+            elif w == 4:
+                y = self.layers[4](x)
+                x = y + y
+            elif w == 5:
+                x = self.layers[5](x)
+            elif w == 6:
+                pass
+            elif w == 7:
+                x = self.layers[7](x).relu()
+            elif w < 0:
+                raise ValueError(f"no word {w}")
+            else:
+                x = self.layers[w % 12](x)
+            x = x + float(w)
+        return x
+
+
+def test_elif_is_compiled_as_often_as_if(monkeypatch):
+    monkeypatch.setattr(work, "MOST", 2000)
+    agrees(Elifs(), [[0, 1, 2, 3], [4, 5, 6, 7], [8, 30], []])
+
+
 def test_many_branches_agree_with_eager():
     agrees(Branches(), [[60, 3, 50], [1], [5, -4, 20, 70, 30, 7], list(range(25)), []])
 

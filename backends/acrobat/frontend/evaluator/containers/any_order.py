@@ -106,6 +106,41 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other
 
 
+def list_in_any_order(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> ast.ListComp | ast.GeneratorExp:
+    """A comprehension as it is, or where it walks over sets and has a name that is used in ways only that do not show the order
+    of a list, one that walks over the lists of their elements. Raises Refused as `in_any_order`."""
+    name = next((name for name, value in _named_expressions(f) if value is node), None)
+    return node if name is None or _list_order_is_seen(f, name) else in_any_order(f, node)
+
+
+def _list_order_is_seen(f: Frame, name: str) -> bool:
+    """Whether the function uses a list in a way that shows its order: other than to ask how long it is or what it has, to sort
+    it, and to set the parts of a tensor at these places to a constant."""
+    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
+        return True
+    asked = set[ast.AST]()
+    for x in every_node(f.definition):
+        match x:
+            case ast.Global(names) | ast.Nonlocal(names) if name in names:
+                return True
+            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
+                asked.add(whole)
+            case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], named) if f.is_builtin(function):
+                asked |= {whole} if not any(k.arg == "key" for k in named) else set()
+            case ast.If(test) | ast.While(test) | ast.IfExp(test):
+                asked |= {*_truths(test)}
+            case ast.Assign([ast.Subscript(_, places)], ast.Constant()):
+                asked.add(places)
+    return any(x not in asked for x in mentions(f.definition, name, ast.Load))
+
+
+def _truths(test: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a test of which only the truth counts."""
+    yield test
+    for part in test.values if isinstance(test, ast.BoolOp) else ():
+        yield from _truths(part)
+
+
 def counted_in_any_order(f: Frame, counter: ast.expr, method: str, counted: ast.expr) -> ast.expr:
     """The argument of a method of a Counter that counts its elements: itself, or where that is a set, or a comprehension over
     sets, one that walks over the lists of their elements, if the order of the Counter does not show."""

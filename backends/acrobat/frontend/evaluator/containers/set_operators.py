@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from backends.acrobat.core.types import SET
+from backends.acrobat.core.types import COUNTER, DICT, SET
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import choose, negation
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, items_of, kind_of, of_kind
@@ -15,8 +16,17 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_SETS, SET_OPERANDS, handles
-from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, plain_container, type_of, type_or_none
-from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.kinds import (
+    as_kind,
+    is_list,
+    is_unknown,
+    known,
+    nothing_known,
+    plain_container,
+    type_of,
+    type_or_none,
+)
+from backends.acrobat.frontend.types import contains_unknown, is_never_filled
 from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
 
@@ -85,6 +95,20 @@ def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
         return b if is_empty(a) else a
     pairs = [items_of(f.coerce(x, t)) for x in (a, b)]
     return of_kind(f.program.call(f, node, dictionaries.merged, pairs, {}), t.kind)
+
+
+@handles(COMPARED_SETS, "dict")
+def _same_dicts(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
+    """`==` and `!=` of dictionaries, in which the order of the entries does not count."""
+    if name not in ("eq", "ne") or COUNTER in (type_of(a).kind, type_of(b).kind):
+        return None  # a Counter is equal to one that has zeros for its missing keys
+    t = f.common([replace(type_of(x), kind=DICT) for x in (a, b)])
+    if contains_unknown(t):
+        return unknown()
+    if is_never_filled(t):
+        return Static(name == "eq")
+    same = f.program.call(f, node, dictionaries.same, [items_of(f.coerce(as_kind(x, DICT), t)) for x in (a, b)], {})
+    return same if name == "eq" or is_unknown(same) else negation(f, same)
 
 
 @handles(COMPARED_SETS, "set")

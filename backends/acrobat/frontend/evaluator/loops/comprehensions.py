@@ -12,7 +12,7 @@ from backends.acrobat.core.types import DICT, INT, ListT
 from backends.acrobat.frontend.evaluator.callables.picking import UNROLLED, picks_modules
 from backends.acrobat.frontend.evaluator.changes.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.containers import containers
-from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order
+from backends.acrobat.frontend.evaluator.containers.any_order import in_any_order, list_in_any_order
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -55,6 +55,7 @@ def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
 
 def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:
     """Compile a list comprehension, or a generator expression as a list."""
+    node = list_in_any_order(f, node)
     first, *rest = node.generators
     if first.is_async:
         return f.problem(node, "this expression is not in the language")

@@ -85,8 +85,23 @@ def as_tensors(self, xs):
     return torch.tensor(rest), self.rows.weight[rest].cumsum(0)
 
 
+def lists_without_order(self, xs):
+    """Lists of which nothing shows the order."""
+    left, counts = set(xs) | {2}, []
+    while left:
+        odd = [i for i in left if i % 2 == 1]
+        known = [i for i in left if i < 9]
+        marks = torch.ones(400)
+        marks[known] = 0.0
+        counts.append(len(known) if odd and 3 in odd else int(marks.sum()))
+        left.discard(max(left))
+    return counts, sorted(known)
+
+
 @pytest.mark.parametrize(
-    "function", [of_a_list, left_of_a_range, in_a_loop, as_dictionaries, as_tensors], ids=lambda f: f.__name__
+    "function",
+    [lists_without_order, of_a_list, left_of_a_range, in_a_loop, as_dictionaries, as_tensors],
+    ids=lambda f: f.__name__,
 )
 def test_as_in_python(function) -> None:
     model = nn.Module()

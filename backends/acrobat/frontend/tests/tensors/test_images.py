@@ -50,6 +50,23 @@ def test_both_extents_vary_in_generated_code(tmp_path: Path) -> None:
     agrees_natively(Convolved().eval(), images((4, 5), (2, 3), (3, 2)), "vm", tmp_path)
 
 
+class Sampled(nn.Module):
+    """Parts of images, as a detector takes them: the places are fixed, the images are not."""
+
+    def forward(self, x: Any) -> Any:
+        steps = (torch.arange(4) + 0.5) / 4
+        height, width = x.shape[-2:]
+        gy, gx = torch.meshgrid(steps * (3.0 / height), steps * (5.0 / width) - 0.7, indexing="ij")
+        grid = torch.stack([gx, gy], dim=-1).unsqueeze(0)
+        inside = F.grid_sample(x.unsqueeze(0), grid, align_corners=False)
+        return inside.flatten(), F.grid_sample(x.unsqueeze(0), grid, align_corners=True, padding_mode="border").mean((2, 3))
+
+
+def test_places_of_images_of_varying_extents() -> None:
+    agrees(Sampled(), images((4, 5), (5, 4), (2, 3), (3, 2)))
+    agrees(Sampled(), images((4, 5), (4, 2), (4, 3)))
+
+
 def convolved(self: Any, x: Any) -> Any:
     return self.small(x)
 

@@ -12,6 +12,7 @@ from torch import nn
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.elements import named_by
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
 from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of, variables_in
@@ -154,7 +155,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if _is_of_torch(callee) and _is_dropped(f, node):
         return  # `x.index_add_(...)` as a statement: nobody has its result
-    if is_number(result) or _makes(node, callee):
+    if is_number(result) or callee == Static(range) or _makes(node, callee):
         return
     variable = variable_of(result)
     named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
@@ -163,6 +164,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     is_new = not named and variable in f.builder.fresh
     if is_new and not _is_view(callee, node) or (is_array(result) or is_held_tensor(result)) and _only_computed_with(f, node):
         return
+    f.owned -= named_by(f, f.parts.get(variable, ""))
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     own = dtype_of(result)
     for a in (*owner, *node.args, *(k.value for k in node.keywords)):

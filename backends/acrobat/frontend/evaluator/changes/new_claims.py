@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
+from backends.acrobat.frontend.evaluator.ownership.elements import note_named
 from backends.acrobat.frontend.evaluator.ownership.fresh import (
     calls_own_function,
     fresh,
@@ -25,7 +26,7 @@ from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_object, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.tensor_types import innermost
-from backends.acrobat.frontend.values import Value, is_empty
+from backends.acrobat.frontend.values import Value, is_empty, unknown
 
 
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
@@ -40,6 +41,8 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
             names = names_in(target)
             for t, new in zip(targets, parts, strict=True):
+                if isinstance(t, ast.Name) and is_number(f.env.get(t.id, unknown())) and not new.whole:
+                    f.elements.setdefault(variable_of(f.env[t.id]), frozenset())
                 if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
                     f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
                 elif isinstance(t, ast.Name) and new.given == t.id and names.count(t.id) == 1:
@@ -50,6 +53,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             f.env[name]
         ):  # as a tensor in its place, it will be one of its own
             f.owned.add(name)
+            note_named(f, name, source)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
             owner_variable = variable_of(f.env.get(name))

@@ -23,8 +23,9 @@ from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
-from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
+from backends.acrobat.frontend.evaluator.ownership.elements import changes_element, is_element
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, shown_by
+from backends.acrobat.frontend.evaluator.ownership.keeping import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -143,6 +144,12 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
 
 
 def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
+    if not isinstance(s.target, ast.Name) and not is_tensor_of_numbers(f.env.get(root_of(s.target) or "")):
+        if changes_element(f, s):
+            sign, written = ast.unparse(s).removeprefix(ast.unparse(s.target)).split()[0], ast.unparse(s.target)
+            what = f"`{sign}` changes the tensor in place of which `{written}` may be an element"
+            f.problem(s, what, f"write `{written} = {written} {sign[:-1]} ...`, or put a number there, by `int(...)`")
+            return
     target_in_order = in_source_order(f, s.target)
     if isinstance(target_in_order, (ast.Subscript, ast.Attribute)):
         target_in_order = target_before(f, target_in_order, s.value)
@@ -234,7 +241,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
                 _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(place_and_value[1]), s.op, s.value), s))
             )
         return
-    if is_number(before) and variable_of(before) in f.elements:  # type: ignore[arg-type]
+    if is_number(before) and is_element(f, name):  # type: ignore[arg-type]
         sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
         what = f"`{sign}=` changes the tensor in place of which {f.shown(name)} is an element"
         f.problem(s, what, f"write `{name} = {name} {sign} ...`, or assign to the item of the tensor")

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.elements import named_by
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
-from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
+from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, PARTED, VIEWED
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of, variables_in
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
@@ -39,6 +39,8 @@ WHOLE |= {"reshape_as", "select", "squeeze", "swapaxes", "swapdims", "t", "to", 
 WHOLE |= {"unsqueeze", "view", "view_as"}
 """Those of `VIEWS` that give one tensor, in which no two elements are in one place, as they may be in that of `expand`."""
 
+PARTING = {"chunk", "split", "split_with_sizes", "tensor_split", "unbind", "hsplit", "vsplit"}
+"""Those of `VIEWS` that divide a tensor."""
 
 COPIES = {"float", "to", "type_as"}
 """Those of them that may give a copy of a tensor of another dtype."""
@@ -123,6 +125,19 @@ def _name_shown(f: Frame, source: ast.expr) -> str | None:
     match _viewed(f, source):
         case ast.Name(name) as shown if shown is not source and is_array(f.env.get(name)):
             return name
+    return None
+
+
+def _parted(f: Frame, source: ast.expr) -> ast.expr | None:
+    """The expression of a tensor of which a call gives parts that have no element in common, or of which that is a view; None
+    for other expressions."""
+    match source:
+        case ast.Call(ast.Attribute(owner, _), _, keywords) if not any(k.arg is None for k in keywords):
+            match f.callees.get(source):
+                case Method(tensor, name, None) if name in PARTING and is_array(tensor):
+                    return _viewed(f, owner)
+                case Static(value) if torch_name(value) in PARTING and source.args:
+                    return _viewed(f, source.args[0])
     return None
 
 
@@ -239,3 +254,4 @@ def _is_view(callee: Value, node: ast.Call) -> bool:
 AFTER_CALLS += [_note_new, _forget_aliases]
 GIVE_NEW.append(_gives_new_memory)
 VIEWED.append(_name_shown)
+PARTED.append(_parted)

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import (
     fresh_inside,
     gives_new_memory,
     lists_alone,
+    parted,
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.ownership.passing_names import is_passing
@@ -140,6 +141,23 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: Sequence[str]) -> N
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
         elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
             f.owned |= (claims(root_of(target) or "") | claims_on_objects(f, target)) & owned
+
+
+def divided(f: Frame, s: ast.Assign, owned: Claims) -> list[str]:
+    """The names to which `a, b = x.chunk(2)` and the like give the parts of a tensor, if nothing else shows it any more: each
+    of them alone refers to its part then. `owned` is `Frame.owned` from before the statement."""
+    match s.targets:
+        case [ast.Tuple(targets) | ast.List(targets)] if all(isinstance(t, ast.Name) for t in targets):
+            names = [x.id for x in targets if isinstance(x, ast.Name)]
+        case _:
+            return []
+    whole = parted(f, s.value)
+    if whole is None or len({*names}) < len(names):
+        return []
+    if isinstance(whole, ast.Name):
+        alone = whole.id in owned and names_in(s.value).count(whole.id) == 1
+        return names if alone and (whole.id in names or is_last_use(f.definition, s, whole.id)) else []
+    return names if gives_new_memory(f, whole) else []
 
 
 def _is_last(f: Frame, s: ast.Assign, new: str, tensor: str) -> bool:

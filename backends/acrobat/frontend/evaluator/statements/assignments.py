@@ -9,7 +9,7 @@ from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
-from backends.acrobat.frontend.evaluator.changes.new_claims import hand_over, own
+from backends.acrobat.frontend.evaluator.changes.new_claims import divided, hand_over, own
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
 from backends.acrobat.frontend.evaluator.changes.scope import assign, stored
 from backends.acrobat.frontend.evaluator.changes.summed_entries import changes_part
@@ -78,7 +78,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     match s.targets:
         case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
-    shown = shown_by(f, s.value)
+    shown, parts = shown_by(f, s.value), divided(f, s, owned)
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if named_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
@@ -86,6 +86,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned, shown)
+        f.owned |= {name for name in parts if is_tensor_of_numbers(f.env.get(name))}
     if takes_out(f, s):
         f.owned |= claims_taken_out(f, s, owned)
 

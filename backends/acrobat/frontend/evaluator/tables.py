@@ -128,6 +128,8 @@ GIVE_NEW: list[Callable[..., bool]] = []
 """(frame, expression) -> whether each tensor that it gives shares no memory with anything else."""
 VIEWED: list[Callable[..., str | None]] = []
 """(frame, expression) -> the name of the tensor of which it gives a view, no element of it twice; None for others."""
+PARTED: list[Callable[..., Any]] = []
+"""(frame, expression) -> the expression of the tensor of which it gives parts that share no element; None for others."""
 OWNERS: set[str] = set()
 """Functions and methods that give a tensor which nothing else can see, by name."""
 ADDITIONS: list[Any] = []

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.functions.kept_results import check_kept, refuse_
 from backends.acrobat.frontend.functions.limited import without_end
 from backends.acrobat.frontend.functions.newness import entirely_new
 from backends.acrobat.frontend.functions.outcomes import outcome_of
+from backends.acrobat.frontend.functions.shown_elements import note_shown
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
@@ -303,6 +304,8 @@ class FunctionCall(ChangingCall):
             f.new_lists |= {name, deep(name)} if new.inside else {name}
         f.new_parts[self.node] = tuple(replace(part, given=self._name_given(part.given)) for part in new.parts)
         f.gives_name[self.node] = self._name_given(new.given)
+        if not self.of_library:
+            note_shown(self, first, new)
         self._note_changed_in_place(program.changed_by.get(key, set()))
         self._note_moves(program.moves.get(key, set()))
         self._give_back(dict(zip(self.changed, changed, strict=True)))

@@ -8,15 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.frame.claims import deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.elements import shown
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh, fresh_inside, gives_new_memory
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import CarriedName
 from backends.acrobat.frontend.evaluator.syntax.own_elements import READING, is_own_element
-from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_plain, type_or_none, variable_of, variables_in
+from backends.acrobat.frontend.kinds import (
+    is_array,
+    is_held_tensor,
+    is_number,
+    is_plain,
+    type_or_none,
+    variable_of,
+    variables_in,
+)
 from backends.acrobat.frontend.syntax_nodes import children, names_in
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value
@@ -52,6 +61,8 @@ def entirely_new(t: Any) -> Newness:
 
 def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str]) -> Newness:
     """How new the value of a returned expression is. The parameters `given_back` are the caller's already."""
+    if is_number(value):
+        return SHARED if shown(f, source) else NEW
     if is_plain(value) or value == Static(None) or value is NOTHING:
         return NEW
     match source:
@@ -88,7 +99,9 @@ def newness_inside(f: Frame, s: ast.For | ast.While | ast.If, t: Any) -> Newness
     pending: list[ast.AST] = [*s.body, *s.orelse]
     while pending:
         x = pending.pop()
-        if isinstance(x, ast.Return) and not (x.value is None or isinstance(x.value, ast.Constant)):
+        if isinstance(x, ast.Return) and x.value is not None and isinstance(inner, ScalarT):
+            result = result.and_also(SHARED if shown(f, x.value) else NEW)
+        elif isinstance(x, ast.Return) and not (x.value is None or isinstance(x.value, ast.Constant)):
             is_display = isinstance(x.value, (ast.List, ast.ListComp, ast.BinOp, ast.Subscript)) and fresh(f, x.value, None)
             is_new = is_display or isinstance(x.value, ast.Name) and is_own_element(f.definition, x.value.id)
             plain = isinstance(inner, ListT) and not contains_unknown(inner) and not changeable(f, inner.item)

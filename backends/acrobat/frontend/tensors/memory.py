@@ -12,8 +12,9 @@ from torch import nn
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership.elements import named_by
 from backends.acrobat.frontend.evaluator.ownership.ownership import seen_through_view
-from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, VIEWED
+from backends.acrobat.frontend.evaluator.tables import AFTER_CALLS, GIVE_NEW, OWNERS, PARTED, VIEWED
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_ragged, is_tensor, variable_of, variables_in
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
@@ -38,6 +39,8 @@ WHOLE |= {"reshape_as", "select", "squeeze", "swapaxes", "swapdims", "t", "to", 
 WHOLE |= {"unsqueeze", "view", "view_as"}
 """Those of `VIEWS` that give one tensor, in which no two elements are in one place, as they may be in that of `expand`."""
 
+PARTING = {"chunk", "split", "split_with_sizes", "tensor_split", "unbind", "hsplit", "vsplit"}
+"""Those of `VIEWS` that divide a tensor."""
 
 COPIES = {"float", "to", "type_as"}
 """Those of them that may give a copy of a tensor of another dtype."""
@@ -125,6 +128,19 @@ def _name_shown(f: Frame, source: ast.expr) -> str | None:
     return None
 
 
+def _parted(f: Frame, source: ast.expr) -> ast.expr | None:
+    """The expression of a tensor of which a call gives parts that have no element in common, or of which that is a view; None
+    for other expressions."""
+    match source:
+        case ast.Call(ast.Attribute(owner, _), _, keywords) if not any(k.arg is None for k in keywords):
+            match f.callees.get(source):
+                case Method(tensor, name, None) if name in PARTING and is_array(tensor):
+                    return _viewed(f, owner)
+                case Static(value) if torch_name(value) in PARTING and source.args:
+                    return _viewed(f, source.args[0])
+    return None
+
+
 def _makes(node: ast.Call, callee: Value) -> bool:
     """Whether a call gives nothing but new tensors, whatever its arguments say."""
     return _gives_new(callee) and not _may_work_in_place(node, callee)
@@ -154,7 +170,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if _is_of_torch(callee) and _is_dropped(f, node):
         return  # `x.index_add_(...)` as a statement: nobody has its result
-    if is_number(result) or _makes(node, callee):
+    if is_number(result) or callee == Static(range) or _makes(node, callee):
         return
     variable = variable_of(result)
     named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
@@ -163,6 +179,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
     is_new = not named and variable in f.builder.fresh
     if is_new and not _is_view(callee, node) or (is_array(result) or is_held_tensor(result)) and _only_computed_with(f, node):
         return
+    f.owned -= named_by(f, f.parts.get(variable, ""))
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     own = dtype_of(result)
     for a in (*owner, *node.args, *(k.value for k in node.keywords)):
@@ -237,3 +254,4 @@ def _is_view(callee: Value, node: ast.Call) -> bool:
 AFTER_CALLS += [_note_new, _forget_aliases]
 GIVE_NEW.append(_gives_new_memory)
 VIEWED.append(_name_shown)
+PARTED.append(_parted)

@@ -12,9 +12,11 @@ import torch
 from backends.acrobat import library
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.broadcasting import of_one_length
 from backends.acrobat.frontend.evaluator.lists.lengths import Array
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_ragged, is_tensor
+from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.fixing import with_extents
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, of_rows, op, over_rows, select, shape
@@ -57,20 +59,24 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
 
 def _by_batch(f: Frame, a: Array, b: Array, k: int) -> Value:
     """The product of batches of matrices, one by one along the dimension `k` of the result, which varies in one at least. A
-    matrix, and an extent of 1, is broadcast."""
+    matrix, and an extent of 1, is broadcast, also one that is 1 in an instance."""
     rank = max(len(shape(a)), len(shape(b)))
     lists: list[Array] = []
+    sizes: list[int | None] = []
     sides: list[Array | None] = []  # None for the part of the round, in the order of `lists`
     for v in (a, b):
         own = k - rank + len(shape(v))
         if own >= 0 and shape(v)[own] != 1:
             lists.append(as_rows(f, v, own))
+            sizes.append(shape(v)[own])
         sides.append(v if own < 0 else select(f, v, own, Static(0)) if shape(v)[own] == 1 else None)
 
     def product(*parts: Value) -> Value:
         rest = iter(parts)
         return matmul(f, *(next(rest) if v is None else v for v in sides))
 
+    if len(lists) > 1:
+        lists = of_one_length(f, lists, sizes, broadcast_in(f, lists))
     return of_rows(mapped(f, lists, product), k)
 
 
@@ -128,6 +134,8 @@ def _matmul_ragged(f: Frame, c: CallArguments) -> Value | None:
             with_extents(f, v, [1 if shape(w)[:1] == (1,) else None, None, None], "as `bmm` takes it")
             for v, w in ((a, b), (b, a))
         )
+        with f.broadcasting(()):
+            return matmul(f, a, b)
     return matmul(f, a, b)
 
 
@@ -264,7 +272,7 @@ def _einsum_of_two(f: Frame, terms: list[str], output: str, operands: list[Any])
             x = move(f, x, "unsqueeze", len(shape(x)))
         for _ in left:
             y = move(f, y, "unsqueeze", len(batch))
-        product: Value = elementwise(f, [x, y], lambda v: op(f, "mul", v))
+        product: Value = elementwise(f, [x, y], lambda v: op(f, "mul", v), broadcast_in(f, [x, y]))
     elif not batch and not right and len(summed) == 1:  # a matrix product with a vector, as it is
         product = call_operation(f, "matmul", CallArguments("matmul", [x, y], {}))
     else:

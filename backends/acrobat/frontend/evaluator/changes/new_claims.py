@@ -11,12 +11,14 @@ from backends.acrobat.frontend.evaluator.changes import state
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, each_claim, spine
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects
+from backends.acrobat.frontend.evaluator.ownership.elements import note_named
 from backends.acrobat.frontend.evaluator.ownership.fresh import (
     calls_own_function,
     fresh,
     fresh_inside,
     gives_new_memory,
     lists_alone,
+    parted,
 )
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, is_handed_over, is_unchanged
 from backends.acrobat.frontend.evaluator.ownership.passing_names import is_passing
@@ -25,7 +27,7 @@ from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, is_number, is_object, type_or_none, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.tensor_types import innermost
-from backends.acrobat.frontend.values import Value, is_empty
+from backends.acrobat.frontend.values import Value, is_empty, unknown
 
 
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
@@ -40,6 +42,8 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Tuple(targets) | ast.List(targets), ast.Call() if len(parts := f.new_parts.get(source, ())) == len(targets):
             names = names_in(target)
             for t, new in zip(targets, parts, strict=True):
+                if isinstance(t, ast.Name) and is_number(f.env.get(t.id, unknown())) and not new.whole:
+                    f.elements.setdefault(variable_of(f.env[t.id]), frozenset())
                 if isinstance(t, ast.Name) and new.whole and names.count(t.id) == 1:
                     f.owned |= {t.id} if holds_parts(f, f.env.get(t.id)) and not new.inside else claims(t.id)
                 elif isinstance(t, ast.Name) and new.given == t.id and names.count(t.id) == 1:
@@ -50,6 +54,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             f.env[name]
         ):  # as a tensor in its place, it will be one of its own
             f.owned.add(name)
+            note_named(f, name, source)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
             owner_variable = variable_of(f.env.get(name))
@@ -136,6 +141,23 @@ def hand_over(f: Frame, s: ast.Assign, owned: Claims, shown: Sequence[str]) -> N
                 f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
         elif isinstance(target, (ast.Attribute, ast.Subscript)) and is_handed_over(f, s, source, owned):
             f.owned |= (claims(root_of(target) or "") | claims_on_objects(f, target)) & owned
+
+
+def divided(f: Frame, s: ast.Assign, owned: Claims) -> list[str]:
+    """The names to which `a, b = x.chunk(2)` and the like give the parts of a tensor, if nothing else shows it any more: each
+    of them alone refers to its part then. `owned` is `Frame.owned` from before the statement."""
+    match s.targets:
+        case [ast.Tuple(targets) | ast.List(targets)] if all(isinstance(t, ast.Name) for t in targets):
+            names = [x.id for x in targets if isinstance(x, ast.Name)]
+        case _:
+            return []
+    whole = parted(f, s.value)
+    if whole is None or len({*names}) < len(names):
+        return []
+    if isinstance(whole, ast.Name):
+        alone = whole.id in owned and names_in(s.value).count(whole.id) == 1
+        return names if alone and (whole.id in names or is_last_use(f.definition, s, whole.id)) else []
+    return names if gives_new_memory(f, whole) else []
 
 
 def _is_last(f: Frame, s: ast.Assign, new: str, tensor: str) -> bool:

@@ -30,8 +30,9 @@ from backends.acrobat.frontend.evaluator.loops.laziness import is_lazy, iterated
 from backends.acrobat.frontend.evaluator.loops.plain_keys import refuse_changed_keys
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced
-from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
+from backends.acrobat.frontend.evaluator.ownership.elements import note_given
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
+from backends.acrobat.frontend.evaluator.ownership.keeping import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.lending import changeable_types, seen_twice, taken_in
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     LOOKING,
@@ -83,6 +84,12 @@ class ArgumentsAsWritten:
 
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
+    result = _result(f, node, hint)
+    note_given(f, node, result)
+    return result
+
+
+def _result(f: Frame, node: ast.Call, hint: str) -> Value:
     dropped, as_written = node is f.unused_expression, node
     f.keeping_nothing.discard(as_written)
     if isinstance(node.func, ast.Attribute) and (ordered := in_source_order(f, node.func)) is not node.func:
@@ -135,6 +142,8 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned |= displayed
     f.new_parts[as_written] = f.new_parts.get(node, ())
     f.gives_name[as_written] = f.gives_name.get(node, "")
+    if node in f.shown_in_result:
+        f.shown_in_result[as_written] = f.shown_in_result[node]
     f.new_tensors.discard(as_written)
     f.given_new.discard(as_written)
     if variable_of(result) in f.new_lists:

@@ -20,7 +20,8 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key
 from backends.acrobat.frontend.evaluator.objects.fields import of_known_class
-from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers, note_element
+from backends.acrobat.frontend.evaluator.ownership.elements import note_element
+from backends.acrobat.frontend.evaluator.ownership.keeping import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.ownership import (
     changeable,
     has_plain_items,
@@ -127,8 +128,10 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
         f.owned.add(deep(str(name)))  # `table[i][j]`: nothing refers to `table[i]` any more
     if not is_number(value) and not _copies(f, node.slice):
         seen_through_view(f, node)
+        if is_array(value) and not is_array(f.env.get(name or "")):
+            f.parts[variable_of(value)] = variable_of(whole)
     elif is_number(value) and is_tensor_of_numbers(whole):
-        note_element(f, node, value)
+        note_element(f, node, value, whole)
     return value
 
 

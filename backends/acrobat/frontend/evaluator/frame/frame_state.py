@@ -145,7 +145,12 @@ class FrameState:
         self.tried: ast.Call | None = None  # the call alone in its statement whose outcome tells which of these it raised
         self.tried_for: tuple[Any, ...] = ()  # what is caught there
         self.outcomes: set[ast.AST] = set()  # those of these calls that give an outcome
-        self.elements: set[str] = set()  # variables of numbers that are elements of tensors, views of these in PyTorch
+        self.elements: dict[
+            str, frozenset[str]
+        ] = {}  # variable of a number that is an element of a tensor, a view in PyTorch -> the tensors' variables
+        self.parts: dict[str, str] = {}  # variable of a part of a tensor -> that of the tensor, where it is an attribute
+        self.holders: dict[str, set[str]] = {}  # name that has such an element, or a list with one -> the tensors' names
+        self.shown_in_result: dict[ast.AST, set[str]] = {}  # call -> the names of tensors that its result may be a part of
         self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does

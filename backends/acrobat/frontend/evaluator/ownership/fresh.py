@@ -13,7 +13,7 @@ from backends.acrobat.frontend.derived_containers import container_of, own_init
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
-from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, VIEWED
+from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, PARTED, VIEWED
 from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import (
     holds_constant_list,
@@ -239,3 +239,8 @@ def shown_by(f: Frame, source: ast.expr) -> list[str]:
     """The names of the tensors of one of which an expression gives a view; a choice may be between views of several."""
     arms = [source.body, source.orelse] if isinstance(source, ast.IfExp) else [source]
     return [name for arm in arms if (name := viewed(f, arm)) is not None]
+
+
+def parted(f: Frame, source: ast.expr) -> ast.expr | None:
+    """The expression of a tensor that a call divides, such as `x.chunk(2)` and `x.unbind()`; None for other expressions."""
+    return next((whole for rule in PARTED if (whole := rule(f, source)) is not None), None)

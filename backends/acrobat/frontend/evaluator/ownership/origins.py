@@ -50,7 +50,7 @@ def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) ->
                 found.add(place_of(x))
             case ast.Name(name) if (name, parts) not in seen:
                 seen.add((name, parts))
-                for source in _sources(definition, name):
+                for source in sources(definition, name):
                     follow(source, parts)
             case ast.IfExp(_, one, other):
                 follow(one, parts)
@@ -84,7 +84,7 @@ def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) ->
             seen.add(key)
             for part in _put_into(definition, owner):
                 follow(part, parts)
-            for source in _sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
+            for source in sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
                 for whole in _with_its_elements(source):
                     inside(whole, parts)
 
@@ -111,7 +111,7 @@ def _constant(index: ast.expr) -> int | None:
     return None
 
 
-def _sources(definition: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+def sources(definition: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
     """What is assigned to a name."""
     for s in every_node(definition):
         match s:
@@ -150,7 +150,7 @@ def _put_into(definition: ast.FunctionDef, owner: ast.expr) -> Iterator[ast.expr
                 yield last
             case ast.Call(ast.Attribute(whole, "get" | "pop"), [_, default]) if ast.unparse(whole) == text:
                 yield default
-    for source in _sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
+    for source in sources(definition, owner.id) if isinstance(owner, ast.Name) else ():
         yield from _elements(source)
 
 

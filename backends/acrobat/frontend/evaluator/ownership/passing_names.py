@@ -7,18 +7,11 @@ import ast
 
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.elements import (
-    is_tensor_of_numbers,
-    may_change,
-    parents_in,
-    read_before_changes,
-    statements_behind,
-)
-from backends.acrobat.frontend.evaluator.ownership.fresh import gives_new_memory
+from backends.acrobat.frontend.evaluator.ownership.keeping import is_tensor_of_numbers, makes_new, parents_in
+from backends.acrobat.frontend.evaluator.ownership.tensor_changes import may_change, read_before_changes, statements_behind
 from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.syntax_nodes import every_node, is_variable, mentions
-from backends.acrobat.frontend.values import Static, Value
 
 ASKING = frozenset({"shape", "ndim", "dtype", "device"})
 """Attributes of a tensor that show nothing of its memory."""
@@ -61,11 +54,11 @@ def _only_computed_with(f: Frame, read: ast.expr) -> bool:
                     return True
                 call = parents.get(around)
                 if isinstance(call, ast.Call) and call.func is around:
-                    return _makes_new(f, call, Method(f.env[_root(node)], attribute) if _root(node) in f.env else None)
+                    return makes_new(f, call, Method(f.env[_root(node)], attribute) if _root(node) in f.env else None)
                 if attribute not in ("T", "mT"):
                     return False
             case ast.Call():
-                return _makes_new(f, around, None)
+                return makes_new(f, around, None)
             case ast.List() | ast.Tuple() | ast.keyword():
                 pass
             case ast.Assign([ast.Subscript() as item]):
@@ -78,19 +71,3 @@ def _only_computed_with(f: Frame, read: ast.expr) -> bool:
 
 def _root(node: ast.AST) -> str:
     return (root_of(node) or "") if isinstance(node, ast.expr) else ""
-
-
-def _makes_new(f: Frame, call: ast.Call, callee: Value | None) -> bool:
-    """Whether a call that is compiled later gives new memory. `callee` is what it calls, if that is known."""
-    before = f.callees.get(call)
-    if callee is None:
-        with f.trial():
-            callee = f.borrowed(call.func)
-    f.callees[call] = callee
-    try:
-        return gives_new_memory(f, call) or callee in (Static(float), Static(int), Static(bool))
-    finally:
-        if before is None:
-            del f.callees[call]
-        else:
-            f.callees[call] = before

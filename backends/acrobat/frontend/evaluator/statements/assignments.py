@@ -9,7 +9,7 @@ from backends.acrobat.core.types import BOOL, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.changes.indices import in_source_order, is_moved, target_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
-from backends.acrobat.frontend.evaluator.changes.new_claims import hand_over, own
+from backends.acrobat.frontend.evaluator.changes.new_claims import divided, hand_over, own
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
 from backends.acrobat.frontend.evaluator.changes.scope import assign, stored
 from backends.acrobat.frontend.evaluator.changes.summed_entries import changes_part
@@ -23,8 +23,9 @@ from backends.acrobat.frontend.evaluator.frame.derived_values import of_class_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.named_iterators import iterates, named, own_iterator
 from backends.acrobat.frontend.evaluator.objects.referenced import claims_on_objects, named_part, shared_inside
-from backends.acrobat.frontend.evaluator.ownership.elements import is_tensor_of_numbers
+from backends.acrobat.frontend.evaluator.ownership.elements import changes_element, is_element
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, shown_by
+from backends.acrobat.frontend.evaluator.ownership.keeping import is_tensor_of_numbers
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, note_list_seen_elsewhere, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.bodies import hint_of
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -77,7 +78,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     match s.targets:
         case [ast.Subscript() as item] if is_array(whole := f.env.get(root_of(item) or "")) or is_held_tensor(whole):
             f.owned |= owned & {root_of(item)}  # a tensor keeps no reference to what is put into it
-    shown = shown_by(f, s.value)
+    shown, parts = shown_by(f, s.value), divided(f, s, owned)
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if named_part(s.targets[0]) and len(s.targets) == 1 and fresh_inside(f, s.value, type_or_none(v)):
@@ -85,6 +86,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
         hand_over(f, s, owned, shown)
+        f.owned |= {name for name in parts if is_tensor_of_numbers(f.env.get(name))}
     if takes_out(f, s):
         f.owned |= claims_taken_out(f, s, owned)
 
@@ -143,6 +145,12 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
 
 
 def _changed_by_operator(f: Frame, s: ast.AugAssign) -> None:
+    if not isinstance(s.target, ast.Name) and not is_tensor_of_numbers(f.env.get(root_of(s.target) or "")):
+        if changes_element(f, s):
+            sign, written = ast.unparse(s).removeprefix(ast.unparse(s.target)).split()[0], ast.unparse(s.target)
+            what = f"`{sign}` changes the tensor in place of which `{written}` may be an element"
+            f.problem(s, what, f"write `{written} = {written} {sign[:-1]} ...`, or put a number there, by `int(...)`")
+            return
     target_in_order = in_source_order(f, s.target)
     if isinstance(target_in_order, (ast.Subscript, ast.Attribute)):
         target_in_order = target_before(f, target_in_order, s.value)
@@ -234,7 +242,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
                 _operated(f, s, ast.copy_location(ast.BinOp(CompiledNode(place_and_value[1]), s.op, s.value), s))
             )
         return
-    if is_number(before) and variable_of(before) in f.elements:  # type: ignore[arg-type]
+    if is_number(before) and is_element(f, name):  # type: ignore[arg-type]
         sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
         what = f"`{sign}=` changes the tensor in place of which {f.shown(name)} is an element"
         f.problem(s, what, f"write `{name} = {name} {sign} ...`, or assign to the item of the tensor")

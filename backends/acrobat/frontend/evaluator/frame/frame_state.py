@@ -145,9 +145,8 @@ class FrameState:
         self.tried: ast.Call | None = None  # the call alone in its statement whose outcome tells which of these it raised
         self.tried_for: tuple[Any, ...] = ()  # what is caught there
         self.outcomes: set[ast.AST] = set()  # those of these calls that give an outcome
-        self.elements: dict[
-            str, frozenset[str]
-        ] = {}  # variable of a number that is an element of a tensor, a view in PyTorch -> the tensors' variables
+        # variable of a number that is an element of a tensor, a view in PyTorch -> the tensors' variables
+        self.elements: dict[str, frozenset[str]] = {}
         self.parts: dict[str, str] = {}  # variable of a part of a tensor -> that of the tensor, where it is an attribute
         self.holders: dict[str, set[str]] = {}  # name that has such an element, or a list with one -> the tensors' names
         self.shown_in_result: dict[ast.AST, set[str]] = {}  # call -> the names of tensors that its result may be a part of

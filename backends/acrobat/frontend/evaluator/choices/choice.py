@@ -195,9 +195,17 @@ def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value],
     outside = set(f.names.taken)
     with f.trial():
         results = [work(each) for each in value.alternatives]
-    if all(_is_plain_function(r) and holds_only(r, outside) for r in results):
-        return replace(value, alternatives=tuple(results))
+    there = [r for r in results if not is_never(r)]
+    if there and all(_is_plain_function(r) and holds_only(r, outside) for r in there):
+        if len(there) < len(results):  # of those for which there is none only the error is made
+            failing = [partial(work, a) if is_never(r) else _nothing for a, r in zip(value.alternatives, results, strict=True)]
+            among(f, node, value.index, failing)
+        return replace(value, alternatives=tuple(there[0] if is_never(r) else r for r in results))
     return among(f, node, value.index, [partial(work, each) for each in value.alternatives])
+
+
+def _nothing() -> Value:
+    return Static(0)
 
 
 def _is_plain_function(value: Value) -> bool:

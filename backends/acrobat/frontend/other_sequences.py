@@ -49,18 +49,28 @@ class OtherSequence:
         for x in every_node(self.within):
             match x:
                 case ast.For(iter=walked) | ast.comprehension(iter=walked) | ast.YieldFrom(walked) | ast.Starred(walked):
-                    if walked is self.node:
+                    if self._is_at(walked):
                         return apart
-                case ast.Compare(_, [ast.In() | ast.NotIn()], [walked]) if walked is self.node:
+                case ast.Compare(_, [ast.In() | ast.NotIn()], [walked]) if self._is_at(walked):
                     return False
-                case ast.Assign([ast.Tuple() | ast.List()], walked) if walked is self.node:
+                case ast.Assign([ast.Tuple() | ast.List()], walked) if self._is_at(walked):
                     return apart
-                case ast.Call(args=args) if any(a is self.node for a in args):
+                case ast.Call(args=args) if any(map(self._is_at, args)):
                     name = _called(x)
                     if name not in LOOKS_THROUGH or self.calls_own(x):
                         return True
                     return apart and name != "len" or name in ("min", "max") and len(args) > 1
         return True
+
+    def _is_at(self, node: ast.expr) -> bool:
+        """Whether that is the expression, or what the source has in its place where a part of it is compiled as a copy."""
+        if node is self.node or self.node is None or not hasattr(node, "lineno"):
+            return node is self.node
+        return _place(node) == _place(self.node) and ast.unparse(node) == ast.unparse(self.node)
+
+
+def _place(node: ast.expr) -> Any:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 def _called(node: ast.AST) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -65,6 +66,25 @@ def test_fields_of_several_classes() -> None:
     inner = [Phrase([words[0]], (1, 2)), Phrase([], (3, 4), words[1], [1, 2, 3]), Phrase(words, (0, 1), None, [4])]
     torch.manual_seed(0)
     agrees(Visitor(), [*words, *inner, Phrase([*inner, words[2]], (5, 6), words[2])])
+
+
+class NoneLast(Visitor):
+    """What is no string is None, in a field that may be None, so that the other tests are never reached for it."""
+
+    def value(self, value):
+        if isinstance(value, (list, tuple)):
+            return sum((self.value(x) for x in value), torch.zeros(4))
+        if isinstance(value, str):
+            return self.table.weight[len(value)]
+        if isinstance(value, int):
+            return self.table.weight[value]
+        return torch.ones(4) if value is None else self(value)
+
+
+def test_none_is_what_is_left() -> None:
+    words = [Word("a"), Word("bc", 2), Word("def", 1)]
+    torch.manual_seed(0)
+    agrees(NoneLast(), [*words, Phrase(words, (1, 2), words[0], [3]), Phrase([], (3, 4), None, [1, 2])])
 
 
 def asked(x):
@@ -132,3 +152,48 @@ class Displays(nn.Module):
 def test_lists_that_are_tuples_of_the_program() -> None:
     """They are told apart, in another attempt."""
     agrees(Displays(), [1, 2])
+
+
+class Leaf(NamedTuple):
+    number: int
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+    name: str
+
+
+class Many(NamedTuple):
+    name: str
+    children: list
+
+
+class OfNamed(nn.Module):
+    """Walks over `_fields` of named tuples."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(9, 4)
+
+    def forward(self, node):
+        total = torch.ones(4)
+        for name in node._fields:
+            value = getattr(node, name)
+            if isinstance(value, list):
+                for x in value:
+                    total = total + 0.5 * self(x)
+            elif isinstance(value, str):
+                total = total * self.table.weight[len(value)]
+            elif isinstance(value, int):
+                total = total + self.table.weight[value]
+            elif isinstance(value, (Leaf, Pair, Many)):
+                total = total - self(value)
+        return torch.tanh(total)
+
+
+def test_named_tuples_of_several_classes() -> None:
+    torch.manual_seed(0)
+    leaves = [Leaf(i) for i in range(3)]
+    pairs = [Pair(leaves[0], leaves[1], "ab"), Pair(leaves[2], Many("c", leaves), "def")]
+    agrees(OfNamed(), [*leaves, *pairs, Many("g", pairs), Pair(Many("hij", [*leaves, *pairs]), pairs[0], "k")])

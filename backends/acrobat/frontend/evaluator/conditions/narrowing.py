@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import contains_unknown, is_unassigned
+from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 from backends.acrobat.ir import nodes as n
 
@@ -53,12 +53,7 @@ def of_class(
                 return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
             return (then if not isinstance(answer, Static) or answer.value else orelse)()
 
-        def none() -> Value:
-            if path is not None and not is_unassigned(value.type):
-                f.env[path] = Static(None)
-            return (then if is_wanted(type(None)) else orelse)()
-
-        return open_optional(f, node, value, some, none)
+        return open_optional(f, node, value, some, then if is_wanted(type(None)) else orelse)
     assert isinstance(value.type, DataT)
     if f.mixed(value.type):
         return _of_python_type(f, node, value, path, classes, tested, then, orelse, exactly)

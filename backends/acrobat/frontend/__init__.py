@@ -148,6 +148,7 @@ def _built_with(
     `divides` set also where the next attempt would have a cost, and there are classes to be divided before."""
     closes, begun_with = True, joined
     unshared: CompileError | None = None  # the problems before lists were shared ones
+    closed: tuple[ProgramBuilder, CompileError] | None = None  # the last attempt with closing, and its problems
     before: CompileError | None = None  # the problems before tuples were taken for trees, and several types for one mixed union
     for _ in range(ATTEMPTS):
         builder = ProgramBuilder(module, closes, joined, observed)
@@ -187,6 +188,18 @@ def _built_with(
                     costs = more is not joined and not CHEAP.issuperset(means)
                     if divides and costs and joined.division.divide(error.problems):
                         raise
+            if builder.closing:
+                closed = builder, error
+            elif more is joined and closed is not None and not _lines(closed[1]) & _lines(error):
+                # what is left may be trees that are to be closed, and what was in the way then needs one of the means
+                for means in MEANS:
+                    more = closed[0].datatypes.met.joined(trees=False, **means)
+                    if more is not joined:
+                        if divides and not CHEAP.issuperset(means) and joined.division.divide(closed[1].problems):
+                            raise
+                        unshared = unshared or (closed[1] if more.shared else None)
+                        break
+                closed = None
             if more.shared and unshared is None:
                 unshared = error
             if more is joined and not builder.closing:

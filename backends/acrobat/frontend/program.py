@@ -49,6 +49,8 @@ class ProgramBuilder(FunctionsOfModel):
         self.datatypes.sampled, self.datatypes.arguments = sample is not None, len(entry.params)
         key, instance = self._in_rounds(entry, hint, sample)
         self._check_state(entry.span, key)
+        for problem in (*self.sequences.problems(), *self.listed.problems()):
+            self.problem(problem)
         if self.problems:
             self._name_unknown_fields(entry.span, instance)
             raise CompileError(self.problems)

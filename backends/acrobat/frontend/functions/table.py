@@ -35,6 +35,7 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.kinds import is_array, is_container
 from backends.acrobat.frontend.noted_numbers import NotedNumbers
+from backends.acrobat.frontend.other_sequences import OtherSequences
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import GENERIC, decorated, is_installed, of_python, stripped
 from backends.acrobat.frontend.specials import Narrowed
@@ -141,6 +142,7 @@ class Functions:
         self.seen_whole, self.seen_whole_now = self.seen_whole_now, set()
         self.returned, self.returned_now = self.returned_now, {}
         self.noted = NotedNumbers()
+        self.sequences, self.listed = OtherSequences("list"), OtherSequences("tuple")
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.told_outside: dict[Span, Problem] = {}  # user's call -> what was found in the library that it calls

@@ -196,17 +196,12 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
+        case [_, Static(classes)] if kind(args[0]) == "list" and (
+            as_annotated := is_instance_as_annotated(f, node.args[0], list(several(classes)))
+        ):
+            return as_annotated
         case [value, Static(classes)] if (answer := is_instance(f, node, value, list(several(classes)))) is not None:
             return answer
-        case [_, Static(classes)] if kind(args[0]) == "list" and (
-            answer := is_instance_as_annotated(f, node.args[0], list(several(classes)))
-        ):
-            return answer
-    if kind(args[0]) == "list":
-        what = (
-            "a list of the program may be a list, a tuple, a range or a deque in Python, which `isinstance` does not tell apart"
-        )
-        return f.problem(node, what, "leave the question out where it is always the same")
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

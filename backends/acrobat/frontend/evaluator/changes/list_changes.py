@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of, with_item
 from backends.acrobat.frontend.evaluator.lists.mapping import head
+from backends.acrobat.frontend.evaluator.lists.sequences_met import note_written
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
@@ -158,7 +159,7 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
     except Mismatch:
         known_items = written_out or f.displays.get(variable_of(xs), ())
         if written_out or known_items and differ_in_shape([type_of(v) for v in (*known_items, item)]):
-            give(f, name, ListedV((*known_items, item)))
+            give(f, name, note_written(f, None, ListedV((*known_items, item))))
             return
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         f.problem(s, what, "a list has elements of one type")

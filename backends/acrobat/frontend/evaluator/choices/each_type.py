@@ -17,10 +17,11 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, Unbound
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.several_shapes import written
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.kinds import is_never, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import Dyn, ListedV, Static, TupleV, Value
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value
 
 Call = Callable[[list[Value], dict[str, Value]], Value]
 
@@ -174,7 +175,7 @@ def _taken_apart(f: Frame, value: Value) -> Value:
     if items is None:
         return value
     several = sum(is_one_of_several(f, v) for v in items)
-    return ListedV(tuple(items)) if several <= APART and several < len(items) else value
+    return written(f, items) if several <= APART and several < len(items) else value
 
 
 def _of_several_types(f: Frame, type: Any) -> bool:

@@ -9,15 +9,16 @@ from functools import partial
 from types import GeneratorType, UnionType
 from typing import Any, get_args, get_origin
 
-from backends.acrobat.core.types import ScalarT
+from backends.acrobat.core.types import ScalarT, TupleT
 from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.evaluator.choices.mixed import word_of
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.kinds import is_array, is_held_tensor, kind, type_or_none
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN
 from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.library import __name__ as LIBRARY
 
@@ -52,7 +53,23 @@ def is_instance(f: Frame, node: ast.AST, value: Value, classes: Sequence[type], 
     if any(container_of(cls) is not None for cls in classes) and kind(value) in ("dict", "list"):
         return None  # the instance may have one of that class there
     answers = {takes(c) for c in _possible_classes(f, value)}
-    return Static(answers.pop()) if len(answers) == 1 and not asks_for_tuples(tuple(classes)) else None
+    if len(answers) == 1 and not asks_for_tuples(tuple(classes)):
+        return Static(answers.pop())
+    if not all(isinstance(cls, type) for cls in classes):
+        return None
+    t = type_or_none(value)
+    if kind(value) == "list":
+        note_asked(f, node, t)
+        return Static(takes(list))
+    if isinstance(t, TupleT) and not t.listed and not asks_for_tuples(tuple(classes)):
+        f.program.listed.asked.setdefault(span_of(node, f.file), set()).add(t)
+        return Static(takes(tuple))
+    return None
+
+
+def note_asked(f: Frame, node: ast.AST, type: Any) -> None:
+    """Note that the source asks whether a list of the program is one in Python."""
+    f.program.sequences.asked.setdefault(span_of(node, f.file), set()).add(getattr(type, "item", UNKNOWN))
 
 
 def is_instance_as_annotated(f: Frame, tested: ast.expr, classes: Sequence[type]) -> Static | None:

@@ -11,7 +11,7 @@ from backends.acrobat.core.types import BOOL, DataT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
-from backends.acrobat.frontend.evaluator.choices.known_classes import MAY_BE, is_instance
+from backends.acrobat.frontend.evaluator.choices.known_classes import MAY_BE, is_instance, note_asked
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, is_tree, not_taken, of_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class, records_of
@@ -104,6 +104,9 @@ def _of_python_type(
     union = value.type.name
     by_word = {word: f.program.datatypes.class_in_mixed(union, word) for word in f.mixed(value.type)}
     takes = {word: cls in tested if exactly else issubclass(cls, tested) for word, cls in by_word.items() if word != "object"}
+
+    if "list" in takes and any((c in tested if exactly else issubclass(c, tested)) != takes["list"] for c in MAY_BE["list"]):
+        note_asked(f, node, f.mixed(value.type)["list"])
 
     def alone(word: str, inner: Value) -> Value:
         if path is not None:

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.expressions.given_by_name import given_
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import claims, deep
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.lists.called_sequences import note_call
 from backends.acrobat.frontend.evaluator.lists.iterator_sources import gives_iterator
 from backends.acrobat.frontend.evaluator.lists.named_iterators import fields_read_lazily
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
@@ -99,6 +100,7 @@ def _result(f: Frame, node: ast.Call, hint: str) -> Value:
     callee = f.callees[node] = f.callees[as_written] = f.borrowed(node.func)
     note_taken_at_once(f, node, callee)
     if (special := over_set(f, node, callee, hint)) is not None or (special := _by_form(f, node, callee)) is not None:
+        note_call(f, as_written, callee, special)
         return special
     node, seen = nested.written_out(f, node, callee)
     node, given = with_captures(f, node, callee)
@@ -152,6 +154,7 @@ def _result(f: Frame, node: ast.Call, hint: str) -> Value:
         elif deep(variable_of(result)) in f.new_lists:
             f.given_new.add(as_written)
     note_seen_whole(f, as_written, result)
+    note_call(f, as_written, callee, result)
     for rule in AFTER_CALLS:
         rule(f, node, callee, result, bound, fresh)
     if _keeps_nothing(f, node, callee, result):

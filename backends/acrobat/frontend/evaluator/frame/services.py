@@ -14,6 +14,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.datatypes import Datatypes
 from backends.acrobat.frontend.noted_numbers import NotedNumbers
+from backends.acrobat.frontend.other_sequences import OtherSequences
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.values import Value
 from backends.acrobat.frontend.work import Effort
@@ -97,6 +98,8 @@ class ProgramServices(Protocol):
     returned: dict[Any, set[Any]]
     returned_now: dict[Any, set[Any]]
     noted: NotedNumbers
+    sequences: OtherSequences
+    listed: OtherSequences
     entered: list[Any]
     changing: Any
     empties: set[Span]

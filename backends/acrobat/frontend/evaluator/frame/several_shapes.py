@@ -18,9 +18,10 @@ from backends.acrobat.core.types import LIST, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import CHANGING
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.kinds import is_list, type_or_none, variable_of
+from backends.acrobat.frontend.other_sequences import OtherSequence
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.tensor_types import extents
-from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch
 from backends.acrobat.frontend.values import Dyn, ListedV, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
@@ -41,7 +42,14 @@ def with_shapes(f: Any, value: Value) -> Value:
     """A list of tensors of several shapes that are known one by one, as a written list; other values unchanged."""
     items = f.displays.get(variable_of(value), ()) if is_list(value) else ()
     types = [type_or_none(v) for v in items]
-    return ListedV(tuple(items)) if len({*types}) > 1 and None not in types and differ_in_shape(types) else value
+    return written(f, items) if len({*types}) > 1 and None not in types and differ_in_shape(types) else value
+
+
+def written(f: Any, items: Sequence[Value]) -> Value:
+    """A list whose elements are known one by one as a written list, of which it is noted that it is no tuple in Python."""
+    types = tuple(type_or_none(v) or UNKNOWN for v in items)
+    f.program.listed.met.append(OtherSequence(None, None, (TupleT(types),), lambda _: True))
+    return ListedV(tuple(items))
 
 
 def like(f: Any, value: Value, type: Any) -> Value:
@@ -51,7 +59,7 @@ def like(f: Any, value: Value, type: Any) -> Value:
     if not isinstance(whole, TupleT) or not whole.listed or not is_list(value):
         return value
     items = f.displays.get(variable_of(value), ())
-    return ListedV(tuple(items)) if items and len(items) == len(whole.items) else value
+    return written(f, items) if items and len(items) == len(whole.items) else value
 
 
 def all_like(f: Any, values: Sequence[Value], types: Sequence[Any] = ()) -> list[Value]:

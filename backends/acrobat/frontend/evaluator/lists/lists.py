@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import length
+from backends.acrobat.frontend.evaluator.lists.sequences_met import note_written
 from backends.acrobat.frontend.evaluator.tables import INDICES
 from backends.acrobat.frontend.kinds import is_array, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown
@@ -46,9 +47,9 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         if staged is not None:
             return list_of(f, node, staged, hint)
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
-            return ListedV(tuple(items))
+            return note_written(f, node, ListedV(tuple(items)))
         if all(map(is_function, items)) or not any(isinstance(v, Special) for v in items):
-            return ListedV(tuple(items))
+            return note_written(f, node, ListedV(tuple(items)))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
     objects = list(map(f.as_object, items))  # constant named tuples keep their names
     if any(new is not v for new, v in zip(objects, items, strict=True)):

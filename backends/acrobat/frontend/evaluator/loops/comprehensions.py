@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import dict_of
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import empty_list, list_of
+from backends.acrobat.frontend.evaluator.lists.sequences_met import note_sequence
 from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.loops.each_class import classes_walked
@@ -245,7 +246,9 @@ def _list(f: Frame, node: ast.ListComp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.GeneratorExp)
 def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
-    return generated(f, node, lambda: Held("iterator", comprehension(f, node, hint)))
+    value = generated(f, node, lambda: Held("iterator", comprehension(f, node, hint)))
+    note_sequence(f, node, value)
+    return value
 
 
 @handles(EXPRESSIONS, ast.DictComp)

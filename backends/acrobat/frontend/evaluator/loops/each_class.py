@@ -1,5 +1,6 @@
-"""Loops over the fields of an object that is of one of several dataclasses: `for x in fields(record)`. What they walk over, and
-what `getattr(record, x.name)` is, depends on the class, so there is a loop for each, which is unrolled."""
+"""Loops over the fields of an object that is of one of several classes: `for x in fields(record)` of dataclasses, `for name in
+node._fields` of nodes of syntax trees and named tuples. What they walk over, and what `getattr(record, x.name)` is, depends on
+the class, so there is a loop for each, which is unrolled."""
 
 from __future__ import annotations
 
@@ -19,13 +20,14 @@ def for_each_class(f: Frame, s: ast.For | ast.While) -> ast.If | None:
     classes = classes_walked(f, s.iter) if isinstance(s, ast.For) else ()
     if len(classes) < 2:
         return None
-    assert isinstance(s, ast.For) and isinstance(s.iter, ast.Call)
+    assert isinstance(s, ast.For) and isinstance(s.iter, (ast.Call, ast.Attribute))
     other: list[ast.stmt] = []
     for cls in reversed(classes):
-        walked = CompiledNode(TupleV(tuple(map(Static, dataclasses.fields(cls)))))  # type: ignore[arg-type]
+        names = cls._fields if isinstance(s.iter, ast.Attribute) else dataclasses.fields(cls)  # type: ignore[arg-type,attr-defined]
+        walked = CompiledNode(TupleV(tuple(map(Static, names))))
         loop = quoted(s, "for target in whole: body", target=s.target, whole=walked, body=s.body)
         text = "if type(value) is cls:\n    loop\nelse:\n    other"
-        value = s.iter.args[0]
+        value = s.iter.value if isinstance(s.iter, ast.Attribute) else s.iter.args[0]
         other = quoted(s, text, value=value, cls=CompiledNode(Static(cls)), loop=loop, other=other) if other else loop
     (test,) = other
     assert isinstance(test, ast.If)
@@ -33,7 +35,8 @@ def for_each_class(f: Frame, s: ast.For | ast.While) -> ast.If | None:
 
 
 def classes_walked(f: Frame, node: ast.expr) -> Sequence[type]:
-    """The dataclasses of which an object may be whose fields an expression gives, as `fields(record)` does; none for others."""
+    """The classes of which an object may be whose fields an expression gives, as `fields(record)` and `node._fields` do; none
+    for others."""
     match node:
         case ast.Call(ast.Name() | ast.Attribute() as callee, [ast.Name() | ast.Attribute() as value], []):
             with f.trial():
@@ -41,4 +44,8 @@ def classes_walked(f: Frame, node: ast.expr) -> Sequence[type]:
                     return ()
                 classes = f.program.datatypes.classes_of(type_or_none(f.borrowed(value)))
             return classes if all(map(dataclasses.is_dataclass, classes)) else ()
+        case ast.Attribute(ast.Name() | ast.Attribute() as value, "_fields"):
+            with f.trial():
+                classes = f.program.datatypes.classes_of(type_or_none(f.borrowed(value)))
+            return classes if all(issubclass(c, (ast.AST, tuple)) for c in classes) else ()
     return ()

@@ -145,16 +145,16 @@ def constants(f: Frame, values: Sequence[Value]) -> Dyn:
 
 
 def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
-    """The place in the constants `keys`, all of the type of the key, of a key known at run time only; their number if it is not
-    among them. Strings are numbers in the program, and those of the source are the first ones."""
+    """The first place in the constants `keys`, all of the type of the key, of a key known at run time only; their number if it
+    is not among them. Strings are numbers in the program, and those of the source are the first ones."""
     numbers = [int(k) if isinstance(k, int) else f.program.symbols.number(k) for k in keys]
+    places = {number: at for at, number in reversed(list(enumerate(numbers)))}
     first, last = min(numbers), max(numbers)
     if last - first > SPARSE * len(numbers) + FEW and type_of(key) == INT:
-        in_order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        in_order = sorted(places.values(), key=numbers.__getitem__)
         sorted_numbers = constants(f, [Static(numbers[i]) for i in in_order])
         at = f.call_with(searching.place_in_order, [sorted_numbers, key])
         return f.host("list.get", [constants(f, list(map(Static, [*in_order, len(keys)]))), at], INT, "place")
-    places = dict(zip(numbers, range(len(keys)), strict=True))
     table = [Static(places.get(number, len(keys))) for number in range(first - 1, last + 2)]
     number = key if type_of(key) == INT else retyped(key, INT)  # type: ignore[arg-type]
     inside = f.host("min", [f.host("max", [number, Static(first - 1)], INT), Static(last + 1)], INT)

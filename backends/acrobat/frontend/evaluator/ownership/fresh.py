@@ -207,7 +207,12 @@ def _computes_attributes(cls: type) -> bool:
 
 def calls_own_function(f: Frame, call: ast.Call) -> bool:
     """Whether a call is, or may be, one of a function or method that the source defines."""
-    match f.callees.get(call):
+    return is_own_function(f.callees.get(call))
+
+
+def is_own_function(callee: Value | None) -> bool:
+    """Whether what is called is, or may be, a function or method that the source defines; None for what is not known."""
+    match callee:
         case Static(FunctionType() as function):
             return function.__module__.partition(".")[0] not in ("torch", "copy")
         case Static():

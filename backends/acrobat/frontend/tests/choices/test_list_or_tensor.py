@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -173,5 +174,10 @@ def test_lists_of_which_no_annotation_says_the_class(asks):
     def forward(self, xs):
         return self.asks([x.sum(0) for x in xs])
 
-    with pytest.raises(CompileError, match="`isinstance` does not tell apart"):
-        build(with_forward(model, forward), sample=groups())
+    agrees(with_forward(model, forward), groups())
+
+    def of_groups(self, xs):
+        return [self.asks(rows) for _, rows in itertools.groupby([x.sum(0) for x in xs], lambda x: x.dim())]
+
+    with pytest.raises(CompileError, match="which `isinstance` does not tell apart"):
+        build(with_forward(model, of_groups), sample=groups())

@@ -483,3 +483,40 @@ def beside_an_object_with_two_names(self, words):
 def test_trees_beside_lists_and_objects_with_several_names(function):
     words = [[3], [1, 2, 3], [5, 1, 4, 1, 2, 6, 7, 8], [2, 2], [7, 7, 1, 0, 3, 3], [0]]
     agrees(with_forward(BesideLists(), function), words)
+
+
+class GrownBesideLists(nn.Module):
+    """Makes a tree of tuples with None at its ends, and changes a list that was put into another one: each of them needs an
+    attempt of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def grow(self, h, k):
+        if k <= 0:
+            return (h, None, None)
+        return (h, self.grow(torch.tanh(self.linear(h)), k - 1), self.grow(h * 0.5, k - 2))
+
+    def total(self, tree):
+        if tree is None:
+            return torch.zeros(3)
+        return tree[0] + self.total(tree[1]) - 0.5 * self.total(tree[2])
+
+    def changed(self, given, h):
+        outer = [list(given["ids"]), [given["n"]]]
+        inner = [x[:] for x in outer]
+        outer[0].append(4)
+        return torch.tanh(h * (sum(outer[0]) - len(inner[0])))
+
+    def forward(self, given):
+        h = torch.tanh(self.linear.weight[given["n"] % 3])
+        if given["n"] >= 3:
+            return torch.tanh(h)
+        h = torch.tanh(self.total(self.grow(h, given["n"] % 4)))
+        return self.changed(given, h)
+
+
+def test_trees_where_parts_of_lists_are_changed() -> None:
+    torch.manual_seed(0)
+    agrees(GrownBesideLists(), [{"ids": [1, 2, 3], "n": 1}, {"ids": [4], "n": 2}, {"ids": [], "n": 3}])

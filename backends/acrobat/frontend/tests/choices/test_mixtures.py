@@ -302,7 +302,7 @@ def list_or_tuple(self, given):
 
 
 def either_class(self, given):
-    return isinstance([k + 1 for k in range(given[1])], list)
+    return isinstance(range(given[1]), list)
 
 
 UNKNOWN_CLASSES = {list_or_tuple: "`isinstance` is not in the language", either_class: "`isinstance` does not tell apart"}

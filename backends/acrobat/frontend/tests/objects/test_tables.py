@@ -75,6 +75,19 @@ def test_as_in_eager_pytorch(name: str) -> None:
     agrees(model, XS)
 
 
+TWICE = [*WORDS[:40], *reversed(WORDS[:50])]
+FAR = [i * i * 1000 for i in (*range(40), *reversed(range(45)))]
+
+
+class Twice(nn.Module):
+    def forward(self, xs):
+        return [(TWICE.index(word), FAR.index(number * number * 1000)) for word, number in xs]
+
+
+def test_the_first_of_equal_constants_is_found() -> None:
+    agrees(Twice(), [[("word3", 3), ("word45", 41)], [("word0", 0)], [("word39", 39)]])
+
+
 class All(Model):
     def forward(self, xs):
         return self.words(xs), self.searched(xs), self.floats(xs), self.strings(xs), self.membership(xs)

@@ -16,6 +16,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
             values, places = topk(input.transpose(dim, -1), k, -1, True, sorted)
             return values.transpose(dim, -1), places.transpose(dim, -1)
         rows = [topk(row, k, -1, True, sorted) for row in input]
+        if input.dim() > 2:  # the rows are matrices, whose own rows have that extent
+            return torch.stack([v for v, _ in rows]), torch.stack([places for _, places in rows])
         return torch.stack([of_extent(v, k) for v, _ in rows]), torch.stack([of_extent(places, k) for _, places in rows])
     numbers = input.tolist()
     places = highest(numbers, k)

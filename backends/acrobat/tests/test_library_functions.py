@@ -45,6 +45,8 @@ CASES: list[tuple[str, tuple[int | None, ...], tuple[int, ...]]] = [
     (f"F.grid_sample(x, {GRID.format(aligned=False)}, align_corners=False)", IMAGE, NOT_EMPTY),
     (f"F.grid_sample(x, {GRID.format(aligned=True)} * 2.0, padding_mode='border', align_corners=True)", IMAGE, NOT_EMPTY),
     ("F.fold(F.unfold(x, (2, 3), padding=1), (5, 6), (2, 3), padding=1)", IMAGE, NOT_EMPTY),
+    ("x.view(-1, 3, 4).topk(2).values, x.view(-1, 3, 4).topk(2).indices", (None, 12), NOT_EMPTY),
+    ("x.view(-1, 3, 4).topk(2, dim=1).values, x.view(-1, 4, 3).topk(3).indices", (None, 12), NOT_EMPTY),
     ("D.Categorical(logits=x).entropy()", ROWS, NOT_EMPTY),
     ("D.Categorical(logits=x).log_prob(x.argmax(-1)), D.Categorical(logits=x).mode", ROWS, NOT_EMPTY),
     ("D.Categorical(x.softmax(-1)).log_prob(torch.tensor(2)), D.Categorical(logits=x).probs", VECTOR, NOT_EMPTY),

@@ -115,8 +115,8 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             part = _part_by_slice(f, e, part, dim, crop)
             dim += 1
         else:
-            part, stays = _part_by_value(f, node, e, part, dim)
-            dim += stays
+            part, count = _part_by_value(f, node, e, part, dim)
+            dim += count
         if is_unknown(part):
             return unknown()
     return part
@@ -159,36 +159,46 @@ def _part_by_slice(f: Frame, e: ast.Slice, value: Any, dim: int, crop: bool) -> 
     return op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
 
 
-def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, bool]:
-    """The part of a tensor that an index of the dimension `dim` names, and whether the dimension stays: it does where the index
-    names several parts. It is a mask, ints in a list or tensor, or an int."""
+def _part_by_value(f: Frame, node: ast.AST, e: ast.expr, value: Any, dim: int) -> tuple[Value, int]:
+    """The part of a tensor that an index of the dimension `dim` names, and how many dimensions it has in the place of this one:
+    none where the index is an int, those of the index where it is a tensor of ints. A mask or a list gives one."""
     i: Any = index_value(f, e)
     if is_mask(i):
-        return _chosen_by(f, node, value, dim, i), True
+        return _chosen_by(f, node, value, dim, i), 1
     if isinstance(i, Dyn) and is_tensor(i) and shape(i):
         i = _computed_ids(f, i)
     elif not (isinstance(i, Held) and i.kind == "ids"):
         i = as_index(f, i)
     if is_unknown(i):
-        return unknown(), False
+        return unknown(), 0
     i = listed_ids(f, ints_in(f, e, i))
     if isinstance(i, Held) and i.kind == "ids":
         chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
-        return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), True
+        return call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {})), 1
     if is_list(i) or is_ragged(i):
-        return _parts_by_ints(f, e, value, dim, i), True
+        return _parts_by_ints(f, e, value, dim, i), len(shape(i)) if is_ragged(i) else 1
     if _is_tuple(i) or kind(i) in ("varying tuple", "string", "set", "dict", "object"):
         what = f"a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here, not {describe(type_of(i))}"
-        return f.problem(e, what, "write the indices out"), False
-    return _part_by_int(f, node, e, value, dim, i), False
+        return f.problem(e, what, "write the indices out"), 0
+    return _part_by_int(f, node, e, value, dim, i), 0
 
 
 def _parts_by_ints(f: Frame, e: ast.expr, value: Any, dim: int, i: Any) -> Value:
     """The parts of a tensor, along the dimension `dim`, that a list or tensor of ints of run time names."""
     if dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:
         return f.problem(e, "a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here")
-    if dim and is_ragged(i) and len(shape(i)) != 1:
-        return f.problem(e, "a tensor of ints chooses along another dimension than the first if it has one dimension")
+    if dim and is_ragged(i) and len(shape(i)) > 1:  # the parts for each row of ints
+        others = range(len(shape(i)) - 1)
+
+        def parts_of(row: Any) -> Value:
+            if not is_number(row):
+                return _parts_by_ints(f, e, value, dim, row)
+            part: Any = select(f, value, dim, row)  # the other dimensions have the extent 1
+            for _ in others:
+                part = move(f, part, "unsqueeze", dim)
+            return part  # type: ignore[no-any-return]
+
+        return each_row(f, [as_rows(f, i, 0)], parts_of, dim, shape(i)[0])
     if not dim:
         parts: Value = _chosen_parts(f, value, i)
         return parts

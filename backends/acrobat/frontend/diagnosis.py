@@ -68,7 +68,7 @@ class DiagnosedFunctions(Functions):
                 shown = original(cls).__name__
                 what = f"the result has a `{shown}` in it that was made outside of `forward`, and leads {leads}"
                 self.problem(Problem(span, what, "return what is needed of it, such as its attributes one by one"))
-            if cls.__module__.startswith(library.__name__):
+            if cls.__module__.startswith(library.__name__) and original(cls) is cls:
                 self.problem(Problem(span, f"the result has a `{cls.__name__}` of Python's own in it", "return what it holds"))
             if isinstance(t, HeldT) and t.kind == CONSTANT.kind:
                 what = f"a `{cls.__name__}` of the result has a module or a function in `{name}`"

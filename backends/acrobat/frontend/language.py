@@ -55,6 +55,7 @@ from backends.acrobat.frontend.evaluator.objects import (
     construction,
     enumerations,
     fields,
+    made_dates,
 )
 from backends.acrobat.frontend.evaluator.scalars import numbers, operators, regex, strings
 from backends.acrobat.frontend.evaluator.statements import assignments, catching, failures, statements

@@ -271,7 +271,8 @@ class Datatypes(Unions):
         return out
 
     def _python_class(self, cls: type) -> type:
-        return stand_in(original(cls), self.made[cls]) if cls in self.made else original(cls)
+        of_source = original(original(cls))  # also of a version for results of another version
+        return stand_in(of_source, self.made[cls]) if cls in self.made else of_source
 
 
 def _as_seen(t: Any, place: Place | None) -> Any:

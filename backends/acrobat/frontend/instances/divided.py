@@ -21,6 +21,7 @@ from collections.abc import Collection, Hashable, Sequence
 from backends.acrobat import library
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.instances.dates import OF_PYTHON
 
 _ORIGINALS: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
 
@@ -30,8 +31,11 @@ OF_INSTANCE: Key = (Span("", 0), None)
 """The key of the objects of the instance."""
 
 
+_ORIGINALS.update(OF_PYTHON)
+
+
 def original(cls: type) -> type:
-    """The class of which another one is a version; other classes as they are."""
+    """The class of which another one is a version, or which it has the place of; other classes as they are."""
     return _ORIGINALS.get(cls, cls)
 
 

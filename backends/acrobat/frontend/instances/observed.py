@@ -7,6 +7,7 @@ another one that has trees of the same form is then made the same place (`_fold`
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Sequence, Set
 from enum import Enum
 from types import FunctionType
@@ -18,9 +19,11 @@ from torch import Tensor, nn
 
 from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
+from backends.acrobat.frontend.instances.dates import fields_of_date
 from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
 from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
+from backends.acrobat.library.dates import Date
 
 DEEPEST = 24
 """So many containers inside of each other it is noted of dictionaries whose keys are names what values they have altogether."""
@@ -190,6 +193,8 @@ class Observer:
                 cls = self._records.class_of(value)
                 place.walked = place.walked or cls in self._walked
                 return inside + self._object(place, value, cls, value, path)
+            case datetime.date() if (of_date := fields_of_date(value)) is not None:
+                return self._object(place, value, Date, of_date, path)
             case _:
                 fields = attributes(value)
                 if fields is None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, DICT, FLOAT, INT, SET, TUPLE, DataT, ListT, TensorT, TupleT
 from backends.acrobat.frontend.instances.annotations import AnnotationError, computes_fields, hints, union_members
+from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown
 
@@ -89,6 +90,8 @@ class WrittenTypes(SampleTypes, ABC):
             return TupleT(tuple(self.resolve(i) for i in items))
         if members := union_members(t):
             return self._of_union(t, members)
+        if t in CLASSES:
+            t = CLASSES[t]
         if self._is_dataclass(t):
             if self.values_tell and self.is_divided(t):
                 return UNKNOWN

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lengths, lists
 from backends.acrobat.frontend.evaluator.objects.fields import identity
 from backends.acrobat.frontend.evaluator.tables import COMPARED, COMPARED_AS_WHOLES, COMPARED_SETS, EQUALITY
+from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import (
     as_kind,
@@ -73,9 +74,12 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
 
 
 def _numbered(f: Frame, value: Value, other: Value) -> Value:
-    """A constant object that is compared with another one, which the program has as a number, as a number too."""
+    """A constant object that is compared with another one, which the program has as a number, as a number too; and a constant
+    date that is compared with one of the program as one of the program."""
     t = f.without_none(type_or_none(other))
     if isinstance(value, Static) and isinstance(t, DataT) and f.program.datatypes.is_constant(t.name):
+        return f.as_object(value)
+    if isinstance(value, Static) and type(value.value) in CLASSES and t is not None:
         return f.as_object(value)
     return value
 

@@ -111,8 +111,9 @@ def _result(f: Frame, node: ast.Call, hint: str) -> Value:
     if as_written in f.users:
         f.users[node] = f.users[as_written]
     names = {name for name in map(root_of, _operands(node)) if name is not None}
-    displayed = f.owned & _displayed([*node.args, *(k.value for k in node.keywords)])
-    lent = {x for name in names for x in claims(name) if x in f.owned}
+    owned = f.owned.copy()
+    displayed = owned & _displayed([*node.args, *(k.value for k in node.keywords)])
+    lent = {x for name in names for x in claims(name) if x in owned}
     hand_arguments_on(f, node, callee)
     with f.changes() as by_arguments:
         callee, arguments = _arguments(f, node, callee)
@@ -123,7 +124,8 @@ def _result(f: Frame, node: ast.Call, hint: str) -> Value:
     arguments_and_values = arguments.each_with_value(node)
     named = {name: v for name, v in arguments.by_name.items() if name not in (*seen, *given)}
     of_object = [(node.func.value, callee.owner)] if isinstance(callee, Method) and isinstance(node.func, ast.Attribute) else []
-    before, f.owned_arguments = f.owned_arguments, lent - seen_twice(f, [*of_object, *arguments_and_values])
+    before = f.owned_arguments, f.owned_before
+    f.owned_arguments, f.owned_before = lent - seen_twice(f, [*of_object, *arguments_and_values]), owned
     values = {name: f.env[name] for name in (*names, *f.program.carried.tracked) if name in f.env}
     f.claims_kept = set()
     bound, fresh = len(f.builder.bindings), set(f.builder.fresh)
@@ -131,7 +133,7 @@ def _result(f: Frame, node: ast.Call, hint: str) -> Value:
         with f.program.carried.heard() as heard:
             result = iterated(f, node, callee, lambda: called(f, node, callee, arguments.values(), named, hint))
     finally:
-        f.owned_arguments = before
+        f.owned_arguments, f.owned_before = before
     if isinstance(callee, Static) and is_lazy(callee.value) or gives_iterator(f, as_written):
         f.read_lazily[as_written] = heard.read
     if heard.written and (met := {key for a in _operands(node) for key in fields_read_lazily(f, a)} & heard.written):

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import record_of, recor
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
+from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.kinds import is_object, is_unknown, kind, type_of, type_or_none
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
 from backends.acrobat.library import comparing, words
@@ -42,7 +43,7 @@ BY_FIELDS = {"eq": comparing.equal, "lt": comparing.less, "le": comparing.not_gr
 
 @handles(BINARY, "object")
 def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
-    a, b = opened(f, node, a), opened(f, node, b)
+    a, b = (f.as_object(x) if type(getattr(x, "value", None)) in CLASSES else opened(f, node, x) for x in (a, b))
     if name == "bitor" and (records_of(f, a) or records_of(f, b)):
         return updated(f, node, a, b)
     ways = [(a, f"__{WORDS[name]}__", b), (b, f"__r{WORDS[name]}__", a)]

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import (
 )
 from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, LENGTHS, MEMBERSHIP, TEXTS, handles
 from backends.acrobat.frontend.instances.annotations import line_of_class
+from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.kinds import known, type_or_none
 from backends.acrobat.frontend.source import LIFTED, Lifted
@@ -71,7 +72,7 @@ def _text(f: Frame, value: Dyn, name: str) -> Value | None:
         return None  # the text of an object that has itself in it ends with dots
     for cls in generated:
         _write_repr(f, cls)
-    if not all(is_written(inspect.getattr_static(c, name)) and _is_of_object(c, "__format__") for c in classes):
+    if not all(is_written(inspect.getattr_static(c, name)) and _is_formatted_by_str(c) for c in classes):
         return None
     node = ast.Pass()
     return called(f, node, attribute(f, node, value, name), [], {})
@@ -100,6 +101,11 @@ def _write_repr(f: Frame, cls: type) -> None:
         assert isinstance(definition, ast.FunctionDef)
         lifted = Lifted(definition, inspect.getsourcefile(named) or "<unknown>", None, ())
         LIFTED[function] = LIFTED[inspect.unwrap(function)] = lifted
+
+
+def _is_formatted_by_str(cls: type) -> bool:
+    """Whether what an f-string shows of an object of a class is the text that `str` gives."""
+    return _is_of_object(cls, "__format__") or original(cls) in CLASSES
 
 
 def _is_of_object(cls: type, name: str) -> bool:

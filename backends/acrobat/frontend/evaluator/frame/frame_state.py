@@ -103,6 +103,7 @@ class FrameState:
         self.moves: list[Moved] = []  # all that has happened so far to the items of lists, also in trials
         self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: Claims = set()  # entries of `owned` for the arguments of the call compiled now
+        self.owned_before: Claims = set()  # `owned` from before the arguments of the call compiled now were compiled
         self.taken_at_once: set[ast.expr] = set()  # iterators of which all is taken where they are made (`laziness`)
         self.by_turns: dict[ast.expr, Turns] = {}  # calls of functions with `yield` that loops walk over (`loops/by_turns`)
         self.read_lazily: dict[ast.expr, set[Key]] = {}  # iterators -> the fields from which their elements are computed

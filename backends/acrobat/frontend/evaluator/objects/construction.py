@@ -67,8 +67,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         spread = any(k.arg is None for k in node.keywords)  # something else refers to what these fields have
         elsewhere = {*constant, *names[len(placed) : len(args)], *(x for x in fields if spread and x not in written)}
         s = None if f.definition is None else statement_around(f.definition.body, node)
-        handed_over = {x for x in written if s is not None and is_handed_over(f, s, written[x], f.owned_arguments)}
-        new = {x for x in fields if x not in written or x in handed_over or x in iterators or fresh_inside(f, written[x])}
+        new = {x for x in fields if x not in written or x in iterators or _is_of_object_alone(f, s, written[x])}
         alone = new.difference(elsewhere)
         shared = [x for x in shared if x not in alone]
         f.made_apart = f.made_apart | {node} if all(is_unchanged(f, t, x) for x in shared) else f.made_apart - {node}
@@ -77,6 +76,18 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         shared = [x for x in shared if x in constant or not fresh_inside(f, written[x])]
     own_lists = all(x not in constant and x in written and lists_alone(f, written[x], fields[x]) for x in shared)
     return new_object(f, node, cls, t, fields, seen_inside_of(shared, own_lists))
+
+
+def _is_of_object_alone(f: Frame, s: ast.stmt | None, written: ast.expr) -> bool:
+    """Whether nothing but the new object refers to any changeable part of the value of a field that is `written` in the
+    statement `s`: it is new, or is or displays names that alone refer to their values, which nothing reads afterwards."""
+    match written:
+        case ast.Name() if s is not None and is_handed_over(f, s, written, f.owned_before):
+            return True
+        case ast.List(elements) | ast.Tuple(elements) | ast.Set(elements) | ast.Dict(values=elements) if s is not None:
+            if all(_is_of_object_alone(f, s, e) for e in elements):
+                return True
+    return fresh_inside(f, written)
 
 
 def _iterators_kept(f: Frame, node: ast.AST, names: Sequence[str], values: Mapping[str, Value]) -> dict[str, Value]:

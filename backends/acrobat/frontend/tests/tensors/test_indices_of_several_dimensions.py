@@ -53,7 +53,7 @@ def tensors(*shape: int) -> list[torch.Tensor]:
 PAIRS = [(x, torch.tensor(ids)) for x, ids in zip(tensors(3, 4, 5), ([1], [2, 0, 1], [0, 0, 2, 1]), strict=True)]
 OF_THREE = [(x, torch.tensor(ids)) for x, ids in zip(tensors(3, 4, 5), ([1, 2, 0], [2, 0, 1], [0, 0, 2]), strict=True)]
 ROWS = [torch.ones(n, 2) for n in (1, 2, 5)]
-CASES = {
+CASES: dict[str, tuple[Any, list[Any]]] = {
     "constant": (of_a_constant, tensors(3, 4, 5)),
     "table": (of_a_table, tensors(6, 6)),
     "distances": (of_distances, ROWS),

@@ -2,6 +2,21 @@
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
+
+
+class Time(NamedTuple):
+    """The `struct_time` of a date."""
+
+    tm_year: int
+    tm_mon: int
+    tm_mday: int
+    tm_hour: int
+    tm_min: int
+    tm_sec: int
+    tm_wday: int
+    tm_yday: int
+    tm_isdst: int
 
 
 @dataclass(frozen=True, order=True, repr=False)
@@ -60,6 +75,10 @@ class Date(date):
 
     def isoformat(self):
         return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+    def timetuple(self):
+        of_year = days_before_month(self.year, self.month) + self.day
+        return Time(self.year, self.month, self.day, 0, 0, 0, self.weekday(), of_year, -1)
 
     def replace(self, year=None, month=None, day=None):
         return date_of(

@@ -60,6 +60,8 @@ void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of
         else if (Py_TYPE(descriptor.get()) == &PyMemberDescr_Type) {
             const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member;
             if (member->type == T_OBJECT_EX) f.offset = member->offset;
+        } else if (Py_TYPE(descriptor.get()) == &PyGetSetDescr_Type) {
+            exact = true;
         }
         fields.push_back(f);
     }
@@ -223,9 +225,10 @@ void* known(const Session& s, PyObject* o, int type) {
 void remember(Session& s, PyObject* o, int type, void* value) { s.python->values_of_objects.emplace(std::pair{o, type}, value); }
 
 // Whether objects of derived classes are taken for those of a class: of Python's own and PyTorch's, such as the dictionary that a
-// Counter is. (`object` stands for all objects beside values of other types.) A class of the model has methods that others override.
+// Counter is, but not of dates. (`object` stands for all objects beside values of other types.) A class of the model has methods
+// that others override.
 static bool takes_derived(const Session& s, const Class& cls) {
-    return !cls.keys && (!(cls.type->tp_flags & Py_TPFLAGS_HEAPTYPE) || s.python->tensor_reader.is_of_class(cls.type));
+    return !cls.keys && !cls.exact && (!(cls.type->tp_flags & Py_TPFLAGS_HEAPTYPE) || s.python->tensor_reader.is_of_class(cls.type));
 }
 
 int case_of(const Session& s, PyObject* o, int first, int count, const char* expected) {

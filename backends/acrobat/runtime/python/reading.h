@@ -98,6 +98,7 @@ class Path {
 // A class of the model with the places of its fields; or a kind of dictionary with fixed keys, which is a class to the program.
 struct Class {
     PyTypeObject* type = nullptr;
+    bool exact = false;  // whether Python's own class has the fields itself, as `date` has: a derived one has others beside them
     int rank = -1;  // of the tensors that are meant, where those of several ranks stand in one place
     struct Field {
         PyObject* name;
@@ -112,7 +113,7 @@ struct Class {
 
     Class() = default;
     Class(Class&& other) noexcept
-        : type(std::exchange(other.type, nullptr)), rank(other.rank), fields(std::move(other.fields)), keys(std::move(other.keys)),
+        : type(std::exchange(other.type, nullptr)), exact(other.exact), rank(other.rank), fields(std::move(other.fields)), keys(std::move(other.keys)),
           by_key(std::move(other.by_key)), names(std::move(other.names)), construction(other.construction) {}
     ~Class();
 

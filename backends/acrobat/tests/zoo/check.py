@@ -8,6 +8,7 @@ import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from datetime import date, timedelta
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def assert_same(mine: Any, theirs: Any, where: str) -> None:
         case float():
             assert isinstance(mine, float), f"{where}: {mine!r}, eager {theirs!r}"
             assert math.isclose(mine, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE), f"{where}: {mine!r}, eager {theirs!r}"
-        case str() | int() | Enum() | None:
+        case str() | int() | Enum() | date() | timedelta() | None:
             assert type(mine) is type(theirs), f"{where}: {mine!r}, eager {theirs!r}"
             assert mine == theirs, f"{where}: {mine!r}, eager {theirs!r}"
         case Mapping():

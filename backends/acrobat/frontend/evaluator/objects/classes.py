@@ -13,8 +13,10 @@ from backends.acrobat.core.types import INT, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import among
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import fact_of
+from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.source import static_attribute
@@ -194,4 +196,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         case dict() | list():
             f.program.reads.note_object(original(classes[0]), name, attributes[0])
             return Static(attributes[0])
+        case found if original(classes[0]) in CLASSES and found is not dataclasses.MISSING and not name.startswith("__"):
+            what = f"`{name}` of a `{original(classes[0]).__name__}` is not in the language"
+            raise Refused(what, "compute it from the year, the month and the day")
     return None

@@ -7,8 +7,10 @@ another one that has trees of the same form is then made the same place (`_fold`
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Sequence, Set
 from enum import Enum
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
 from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
@@ -250,9 +253,12 @@ def _array(value: np.ndarray) -> str:
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """The fields of an object by name: of a dataclass or named tuple, else its slots and attributes. None if it has neither."""
+    """The fields of an object by name: of a dataclass, with what a `__post_init__` or an `__init__` of its own has set beside
+    them, or of a named tuple; else its slots and attributes. None if it has neither."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+        beside = getattr(value, "__dict__", {}) if computes_fields(type(value)) else {}
+        return fields | {x: v for x, v in beside.items() if x not in fields and not _is_cached(type(value), x)}
     if isinstance(value, tuple):
         return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
     slots = [s for c in type(value).__mro__ for s in _slots(c)]
@@ -260,6 +266,11 @@ def attributes(value: Any) -> dict[str, Any] | None:
     if own is None and not slots or isinstance(value, type):
         return None
     return {**{s: getattr(value, s) for s in slots if hasattr(value, s)}, **(own or {})}
+
+
+def _is_cached(cls: type, name: str) -> bool:
+    """Whether an attribute of an object is what a property of its class has given, which some objects have not asked for."""
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
 def _slots(cls: type) -> tuple[str, ...]:

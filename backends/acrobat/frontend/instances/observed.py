@@ -22,7 +22,7 @@ from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
 from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
-from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
+from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form, same_trees
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
 
 DEEPEST = 24
@@ -58,6 +58,7 @@ class Observer:
             place.by_name = len(place.classes) <= key_sets.MOST
         while self._fold():
             pass
+        self._join_trees()
         while self._tell_by_names():
             pass
         for place in self.places():
@@ -135,6 +136,18 @@ class Observer:
                         return True
                 visited.update(level)
         return False
+
+    def _join_trees(self) -> None:
+        """Make one place of those that have trees of the same form, wherever in the instances they are: a model has the same
+        functions for the trees of several arguments, and keeps parts of both in one list."""
+        found: list[Place] = []
+        for place in self.places():
+            if place.recursive and place is place.representative():
+                other = next((p for p in found if same_trees(p, place)), None)
+                if other is None:
+                    found.append(place)
+                else:
+                    other.take(place)
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
         """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""

@@ -21,6 +21,7 @@ from backends.acrobat.codegen.library import COUNTERS, library
 from backends.acrobat.codegen.outside import is_dict
 from backends.acrobat.codegen.policy import LearnedPolicy
 from backends.acrobat.codegen.results import Results
+from backends.acrobat.core.made_objects import is_made_by_attributes
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.unwritten import Source, Unwritten
 from backends.acrobat.errors import DeviceError, InstanceError, ModuleChanged, ResourceError, ScheduleError
@@ -153,7 +154,7 @@ class Session:
                 continue
             keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
             of_record = getattr(cls, "class_of_record", None)
-            plain = of_record is not None and not issubclass(of_record, tuple)  # a named tuple is made by its constructor
+            plain = is_made_by_attributes(cls) if of_record is None else not issubclass(of_record, tuple)  # else by a call
             self._lib.acrobat_add_class(self._address, of_record or cls, keys, int(plain))
 
     def address(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from backends.acrobat.core.host import HOST
+from backends.acrobat.core.made_objects import object_of
 from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.texts import TEXT, evaluate_text
@@ -207,7 +208,7 @@ class Interpreter:
                 fields = dict(zip((name for name, _ in case.fields), args, strict=True))  # in the order in which they are read
                 if hasattr(case.cls, "record_of_fields"):  # represents a dictionary
                     return case.cls.record_of_fields(fields)
-                return case.cls(**fields) if case.cls else Data(case.name, tuple(args))
+                return object_of(case.cls, fields) if case.cls else Data(case.name, tuple(args))
         return value
 
 

@@ -12,6 +12,8 @@ import typing
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin
 
+from backends.acrobat.core.made_objects import computes_fields
+
 
 class AnnotationError(ValueError):
     """An annotation the language does not have; the message says what to write."""
@@ -55,19 +57,6 @@ def check_dataclass(cls: type) -> None:
         raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
     if computes_fields(cls):
         raise AnnotationError(f"`{cls.__name__}` computes fields when it is made: give a sample, which shows what they hold")
-
-
-def computes_fields(cls: Any) -> bool:
-    """Whether a class is a dataclass whose fields are not just its arguments: by an `__init__` of its own, a `__post_init__` or
-    fields with `init=False`."""
-    if not dataclasses.is_dataclass(cls):
-        return False
-    return not has_generated_init(cls) or hasattr(cls, "__post_init__") or any(not f.init for f in dataclasses.fields(cls))
-
-
-def has_generated_init(cls: Any) -> bool:
-    """Whether Python has generated the `__init__` of a dataclass."""
-    return getattr(getattr(cls.__init__, "__code__", None), "co_filename", "") == "<string>"
 
 
 def line_of_class(cls: type) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from backends.acrobat.core.made_objects import object_of
 from backends.acrobat.core.types import IDENTITY, LIST, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.arguments import Completion
@@ -259,7 +260,7 @@ class Boundary:
                     if case.cls.class_of_record is None:
                         return {key: fields[key] for key in case.cls.keys_of_record}
                     return case.cls.object_of_class(fields)
-                return case.cls(**fields)
+                return object_of(case.cls, fields)
         return value
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import inspect
 from collections.abc import Sequence, Set
 from enum import Enum
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -17,11 +19,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
 from backends.acrobat.frontend.instances.dates import fields_of_date
 from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
-from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form
+from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form, same_trees
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
 from backends.acrobat.library.dates import Date
 
@@ -58,6 +61,7 @@ class Observer:
             place.by_name = len(place.classes) <= key_sets.MOST
         while self._fold():
             pass
+        self._join_trees()
         while self._tell_by_names():
             pass
         for place in self.places():
@@ -135,6 +139,18 @@ class Observer:
                         return True
                 visited.update(level)
         return False
+
+    def _join_trees(self) -> None:
+        """Make one place of those that have trees of the same form, wherever in the instances they are: a model has the same
+        functions for the trees of several arguments, and keeps parts of both in one list."""
+        found: list[Place] = []
+        for place in self.places():
+            if place.recursive and place is place.representative():
+                other = next((p for p in found if same_trees(p, place)), None)
+                if other is None:
+                    found.append(place)
+                else:
+                    other.take(place)
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
         """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""
@@ -255,9 +271,12 @@ def _array(value: np.ndarray) -> str:
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """The fields of an object by name: of a dataclass or named tuple, else its slots and attributes. None if it has neither."""
+    """The fields of an object by name: of a dataclass, with what a `__post_init__` or an `__init__` of its own has set beside
+    them, or of a named tuple; else its slots and attributes. None if it has neither."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+        beside = getattr(value, "__dict__", {}) if computes_fields(type(value)) else {}
+        return fields | {x: v for x, v in beside.items() if x not in fields and not _is_cached(type(value), x)}
     if isinstance(value, tuple):
         return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
     slots = [s for c in type(value).__mro__ for s in _slots(c)]
@@ -265,6 +284,11 @@ def attributes(value: Any) -> dict[str, Any] | None:
     if own is None and not slots or isinstance(value, type):
         return None
     return {**{s: getattr(value, s) for s in slots if hasattr(value, s)}, **(own or {})}
+
+
+def _is_cached(cls: type, name: str) -> bool:
+    """Whether an attribute of an object is what a property of its class has given, which some objects have not asked for."""
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
 def _slots(cls: type) -> tuple[str, ...]:

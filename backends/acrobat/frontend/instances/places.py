@@ -188,6 +188,32 @@ def same_form(outer: Place, inner: Place) -> bool:
     return deeper and _alike(outer, inner, set())
 
 
+def same_trees(one: Place, other: Place) -> bool:
+    """Whether two places have trees of the same form, so that they can be made one and nothing that is known of either is lost:
+    on all levels the same types, lengths of tuples where these do not vary, shapes of tensors, and values for missing keys."""
+    return _alike(one, other, set()) and all(_as_exact(a, b) for a, b in _pairs(one, other))
+
+
+def _as_exact(a: Place, b: Place) -> bool:
+    """Whether as much is known of the values of one of two alike places as of those of the other."""
+    varying = len(a.sizes) > 1 < len(b.sizes)
+    return (
+        a.kinds == b.kinds
+        and (varying or a.sizes == b.sizes)
+        and (a.shapes, a.defaults, a.enums, a.vector, a.by_name) == (b.shapes, b.defaults, b.enums, b.vector, b.by_name)
+        and not a.trouble
+        and not b.trouble
+    )
+
+
+def _pairs(one: Place, other: Place) -> list[tuple[Place, Place]]:
+    """Two places, and the pairs of places inside of them."""
+    found = [(one.representative(), other.representative())]
+    for a, b in found:
+        found += [x for x in zip(a.inside, b.inside, strict=False) if x not in found and x[0] is not x[1]]
+    return found
+
+
 def _parts_alike(outer: Place, inner: Place) -> bool:
     """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
     of_tuple = inner.items or [inner.item] * len(outer.items) if inner.item is not None else inner.items

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+from backends.acrobat.core.made_objects import with_attributes
+
 
 class RecordOf:
     """The base of record classes. Each stands for the dictionaries with the keys `keys_of_record`, or for a class
@@ -23,10 +25,7 @@ class RecordOf:
         assert cls.class_of_record is not None
         if issubclass(cls.class_of_record, tuple):  # a named tuple
             return cls.class_of_record(**fields)
-        record: Any = object.__new__(cls.class_of_record)
-        for name, value in fields.items():
-            object.__setattr__(record, name, value)
-        return record
+        return with_attributes(cls.class_of_record, fields)
 
     @classmethod
     def record_of_fields(cls, fields: dict[str, Any]) -> RecordOf:

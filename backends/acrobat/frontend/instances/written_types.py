@@ -13,8 +13,9 @@ from typing import Annotated, Any, get_args, get_origin
 
 from torch import Tensor, nn
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import BOOL, DICT, FLOAT, INT, SET, TUPLE, DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.instances.annotations import AnnotationError, computes_fields, hints, union_members
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints, union_members
 from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.sample_types import SampleTypes
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown

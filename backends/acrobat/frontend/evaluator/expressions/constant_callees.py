@@ -10,6 +10,7 @@ import types
 from enum import EnumType
 from typing import Any
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import FLOAT
 from backends.acrobat.frontend.derived_containers import container_of
 from backends.acrobat.frontend.evaluator.containers.containers import as_set, staged_constant
@@ -27,7 +28,6 @@ from backends.acrobat.frontend.evaluator.objects.instantiation import has_no_ini
 from backends.acrobat.frontend.evaluator.scalars import numbers
 from backends.acrobat.frontend.evaluator.scalars.strings import method_of_string
 from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, LIBRARY_RULES, handles, lookup
-from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import is_number, is_string, known, type_of
 from backends.acrobat.frontend.refusals import home_of, of_home, of_numpy, refusal
 from backends.acrobat.frontend.source import stripped

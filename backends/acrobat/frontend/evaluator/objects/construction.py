@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
@@ -24,7 +25,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside, li
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, is_unchanged, note_assigned_to
 from backends.acrobat.frontend.evaluator.syntax.reading import statement_around
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, CALLS, FUNCTIONS, handles
-from backends.acrobat.frontend.instances.annotations import computes_fields, default_of_field
+from backends.acrobat.frontend.instances.annotations import default_of_field
 from backends.acrobat.frontend.instances.divided import original
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_iterator, is_list, is_unknown, nothing_known, type_or_none

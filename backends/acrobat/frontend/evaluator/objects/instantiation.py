@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
+from backends.acrobat.core.made_objects import has_generated_init
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -17,7 +18,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import is_written
 from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object
 from backends.acrobat.frontend.evaluator.objects.initialisation import Initialisation
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
-from backends.acrobat.frontend.instances.annotations import has_generated_init, line_of_class
+from backends.acrobat.frontend.instances.annotations import line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, is_installed, span_of
 from backends.acrobat.frontend.values import Special, Static, Value, unknown
 from backends.acrobat.library import CLASSES

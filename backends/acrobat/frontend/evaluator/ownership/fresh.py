@@ -8,13 +8,13 @@ from collections import deque
 from types import FunctionType
 from typing import Any
 
+from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.derived_containers import container_of, own_init
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, class_called, classes_of_type, objects_only
 from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, PARTED, VIEWED
-from backends.acrobat.frontend.instances.annotations import computes_fields
 from backends.acrobat.frontend.kinds import (
     holds_constant_list,
     is_array,

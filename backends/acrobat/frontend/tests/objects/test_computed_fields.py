@@ -3,7 +3,8 @@ PyTorch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, List, Optional  # noqa: UP035
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat import compile
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
 
 LISTS = [[1, 2, 3], [4], [2, 2]]
@@ -73,6 +75,38 @@ class Derived(Base):
         self.total = self.a + self.b + len(self.items)
 
 
+@dataclass
+class Graph:
+    edges: list[tuple[int, int]]
+
+    def __post_init__(self):
+        self.parts = len(self.edges)
+        self.out: dict[int, list[int]] = {}
+        for a, b in self.edges:
+            self.out.setdefault(a, []).append(b)
+
+    def after(self, node):
+        return [node, *self.out.get(node, [])]
+
+
+class Plain:
+    def __init__(self, words):
+        self.words = words
+        self.total = sum(words)
+
+
+@dataclass
+class Cached:
+    words: list[int]
+
+    def __post_init__(self):
+        self.first = self.words[0]
+
+    @cached_property
+    def total(self):
+        return sum(self.words)
+
+
 class Words(nn.Module):
     def __init__(self):
         super().__init__()
@@ -92,6 +126,25 @@ def of_the_sample(self, tree):
 
 def of_the_sample_annotated(self, tree: Tree) -> Any:
     return self.e.weight[tree.word] * tree.size
+
+
+def set_beside_fields(self, graph: Graph) -> Any:
+    reached = graph.after(1)
+    return self.e(torch.tensor(reached)).sum(0), reached, str(graph), graph == Graph([])
+
+
+def made_beside_the_sample(self, graph):
+    more = Graph([*graph.edges, (1, graph.parts)])
+    return more, more.after(1), graph.parts, replace(more, edges=[])
+
+
+def made_of_an_ordinary_class(self, plain):
+    more = Plain([*plain.words, plain.total])
+    return more.total, more
+
+
+def cached(self, x):
+    return self.e.weight[x.first], x.total
 
 
 def made(self, xs):
@@ -127,6 +180,9 @@ def annotated(self, xs: List[int]) -> Any:  # noqa: UP006
 CASES: list[tuple[Any, list[Any]]] = [
     (of_the_sample, [Tree(1), Tree(2, [Tree(3), Tree(1, [Tree(0)])])]),
     (of_the_sample_annotated, [Tree(1), Tree(2, [Tree(3)])]),
+    (set_beside_fields, [Graph([(1, 2), (1, 3), (2, 1)]), Graph([(2, 4)]), Graph([])]),
+    (made_beside_the_sample, [Graph([(1, 2), (1, 3), (2, 1)]), Graph([(2, 4)]), Graph([])]),
+    (cached, [Cached([1, 2]), Cached([3])]),
     (made, LISTS),
     (in_lists, LISTS),
     (own_init, LISTS),
@@ -142,3 +198,25 @@ def test_as_eager(function: Any, sample: list[Any]) -> None:
 
 def test_natively(codegen: str, tmp_path: Path) -> None:
     agrees_natively(with_forward(Words(), in_lists), LISTS, codegen, tmp_path)
+
+
+@pytest.mark.parametrize("function", [set_beside_fields, made_beside_the_sample], ids=lambda x: x.__name__)
+def test_what_is_set_beside_fields_natively(function: Any, codegen: str, tmp_path: Path) -> None:
+    graphs = [Graph([(1, 2), (1, 3), (2, 1)]), Graph([(2, 4)]), Graph([])]
+    agrees_natively(with_forward(Words(), function), graphs, codegen, tmp_path)
+
+
+def test_a_result_of_an_ordinary_class_of_the_sample(tmp_path: Path) -> None:
+    module = with_forward(Words(), made_of_an_ordinary_class)
+    executable = compile(module, sample=[Plain([1, 2]), Plain([])], checked=True, cache_folder=tmp_path)
+    for words in [[1, 2], [], [4]]:
+        (total, mine), (expected, theirs) = executable([Plain(words)])[0], module(Plain(words))
+        assert total == expected
+        assert type(mine) is Plain
+        assert vars(mine) == vars(theirs)
+
+
+def test_a_property_that_was_asked_of_some_only() -> None:
+    sample = [Cached([1, 2]), Cached([3])]
+    assert sample[0].total == 3
+    agrees(with_forward(Words(), cached), sample)

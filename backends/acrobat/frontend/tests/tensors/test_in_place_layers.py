@@ -44,6 +44,7 @@ class M(nn.Module):
 """
 
 RIGHT = [
+    "a, b = self.a(x).chunk(2, dim=1)\nself.r(a)\nreturn a + b",
     "return self.r(self.a(x)) + self.r6(self.a(x) + x) + self.leaky(self.own(x))",
     "y = self.a(x)\nz = self.r(y)\nz += 1\nreturn y + 10 * z",
     "y = self.a(x)\nt = (y, x)\ny.relu_()\nreturn t[0] + y",
@@ -78,7 +79,6 @@ REFUSED = [
     "y = self.a(x)\nz = self.same(y)\nself.r(y)\nreturn z + 10 * y",
     "y = self.a(x)\nys = [y]\nself.r(y)\nreturn ys[n - n]",
     "y = self.a(x)\nfor row in y:\n    self.r(row)\nreturn y",
-    "a, b = self.a(x).chunk(2, dim=1)\nself.r(a)\nreturn a + b",
     "h = self.a(x) if n > 2 else x\nh = self.r(h)\nreturn h",
     "h = x\nfor _ in range(n):\n    h = self.a(h)\nself.r(h)\nreturn h + x",
     "h = self.a(x)\nk = h\nif n > 2:\n    h = self.b(h)\nself.r(h)\nreturn h + 10 * k",

@@ -7,7 +7,7 @@ import ast
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from backends.acrobat.core.types import INT, ListT, ScalarT, TupleT
@@ -116,22 +116,18 @@ def list_in_any_order(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> ast.Li
 def _list_order_is_seen(f: Frame, name: str) -> bool:
     """Whether the function uses a list in a way that shows its order: other than to ask how long it is or what it has, to sort
     it, and to set the parts of a tensor at these places to a constant."""
-    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
-        return True
-    asked = set[ast.AST]()
-    for x in every_node(f.definition):
+
+    def unordered(x: ast.AST) -> Iterable[ast.AST]:
         match x:
-            case ast.Global(names) | ast.Nonlocal(names) if name in names:
-                return True
-            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
-                asked.add(whole)
             case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], named) if f.is_builtin(function):
-                asked |= {whole} if not any(k.arg == "key" for k in named) else set()
+                return [whole] if not any(k.arg == "key" for k in named) else []
             case ast.If(test) | ast.While(test) | ast.IfExp(test):
-                asked |= {*_truths(test)}
+                return _truths(test)
             case ast.Assign([ast.Subscript(_, places)], ast.Constant()):
-                asked.add(places)
-    return any(x not in asked for x in mentions(f.definition, name, ast.Load))
+                return [places]
+        return []
+
+    return _is_used_otherwise(f, name, unordered)
 
 
 def _truths(test: ast.expr) -> Iterator[ast.expr]:
@@ -226,23 +222,18 @@ def shows_order(f: Frame, made: ast.expr) -> bool:
 def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:
     """Whether the function uses a dictionary in a way that shows the order of its keys: other than to look up or change entries
     and to ask which it has, or, if its values are counts, for the highest, the lowest, the sum and the sorted list of them."""
-    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
+    if f.definition is None or not mentions(f.definition, name, ast.Store):  # of a function around this one
         return True
-    if not mentions(f.definition, name, ast.Store):  # of a function around this one
-        return True
-    asked = {*before_brackets(f.definition)}
-    for x in every_node(f.definition):
+    entries = {*before_brackets(f.definition)}
+
+    def unordered(x: ast.AST) -> Iterable[ast.AST]:
         match x:
-            case ast.Global(names) | ast.Nonlocal(names) if name in names:
-                return True
-            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
-                asked.add(whole)
             case ast.Call(ast.Name("len" | "bool" | "sorted" | "set" as function), [whole], []) if f.is_builtin(function):
-                asked.add(whole)
                 if function == "sorted" and isinstance(whole, ast.Call) and _is_view(whole, "keys", "items"):
-                    asked.add(whole.func.value)  # type: ignore[attr-defined]
+                    return [whole, whole.func.value]  # type: ignore[attr-defined]
+                return [whole]
             case ast.Call(ast.Attribute(whole, "get" | "pop" | "setdefault" | "update" | "subtract" | "total")):
-                asked.add(whole)
+                return [whole]
             case ast.Call(ast.Name(function), [ast.Call(ast.Attribute(whole)) as view], named) if (
                 counts
                 and not any(k.arg == "key" for k in named)
@@ -250,9 +241,28 @@ def order_is_seen(f: Frame, name: str, counts: bool = True) -> bool:
                 and function in ("min", "max", "sum", "sorted")
                 and f.is_builtin(function)
             ):
-                asked.add(whole)
+                return [whole]
             case ast.If(whole) | ast.While(whole) | ast.IfExp(whole):
+                return [whole]
+        return [x] if x in entries else []
+
+    return _is_used_otherwise(f, name, unordered)
+
+
+def _is_used_otherwise(f: Frame, name: str, unordered: Callable[[ast.AST], Iterable[ast.AST]]) -> bool:
+    """Whether the function uses a name otherwise than to ask what the value has in it, and where the order does not show:
+    `unordered` gives the operands of a node of which that is so. True also for names that are not its own alone."""
+    if f.definition is None or name in all_parameters(f.definition) or f.program.carried.is_state(name):
+        return True
+    asked = set[ast.AST]()
+    for x in every_node(f.definition):
+        match x:
+            case ast.Global(names) | ast.Nonlocal(names) if name in names:
+                return True
+            case ast.Compare(_, [ast.In() | ast.NotIn()], [whole]) | ast.UnaryOp(ast.Not(), whole):
                 asked.add(whole)
+            case _:
+                asked.update(unordered(x))
     return any(x not in asked for x in mentions(f.definition, name, ast.Load))
 
 

@@ -26,6 +26,13 @@ class ListSites:
         if span in self._at and isinstance(type, ListT) and type.item not in NO_ELEMENTS:
             self.types[self._at[span]] = type
 
+    def note_beside_shared(self, span: Span, type: Any, cls: type) -> None:
+        """Note that a list of a type, made at the place with that position, stands where shared lists of a class do. The places
+        that make these and that one make lists of one class in the next attempt."""
+        sites = next((g.sites for g in self._shared if g.cls is cls), frozenset())
+        if span in self._at and sites:
+            self.changed_elsewhere.append((type, sites | {self._at[span]}))
+
     def shared_class(self, site: Site, span: Span, type: Any) -> type | None:
         """The class of the shared lists that are made at a place, of which the values have that type; None where the lists are
         plain ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.choices.each_type import take_several_t
 from backends.acrobat.frontend.evaluator.conditions.comparisons import comparison
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant, each_as
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.frame.spreading import taken_apart
+from backends.acrobat.frontend.evaluator.frame.spreading import is_spread, taken_apart
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS, FUNCTIONS, LIBRARY_RULES, NEED_VALUES, handles, lookup
 from backends.acrobat.frontend.kinds import is_array, known, nothing_known
 from backends.acrobat.frontend.refusals import refusal
@@ -88,6 +88,20 @@ def _before_inplace(function: Callable[..., Any]) -> int:
 OF_TWO = {"min", "max", "maximum", "minimum", "add", "sub", "mul", "div", "dot", "matmul", "mm", "mv", "bmm"}
 """Functions of two tensors. A list of run-time length that is given to them with `*` must have as many elements as make two;
 other lengths are errors of the instance, for `max` and `min` too, which mean something else with one."""
+OF_ONE = {"sin", "cos", "exp", "log", "neg", "sqrt", "tanh", "sigmoid", "relu", "floor", "abs", "square", "sign"}
+"""Functions of one tensor, which is what such a list must have."""
+
+
+def _spread_over(name: str, args: Sequence[Value]) -> list[str]:
+    """The parameters of a function of torch that a list of run-time length, given with `*`, is for; [] where there is none, or
+    where the number of its arguments is not the same in all calls."""
+    if name in OF_TWO or name in OF_ONE:
+        return ["input", "other"] if name in OF_TWO else ["input"]
+    if name == "einsum" and args and isinstance(known(args[0])[1], str):
+        return ["equation", *known(args[0])[1].partition("->")[0].split(",")]
+    parameters = inspect.signature(library.FUNCTIONS[name]).parameters.values() if name in library.FUNCTIONS else ()
+    fixed = all(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+    return [p.name for p in parameters] if fixed else []
 
 
 def _of_torch(function: Any) -> Callable[..., Value] | None:
@@ -98,12 +112,10 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         name = library.name_for(plain, kwargs)
-        if name in OF_TWO:
-            args = taken_apart(f, args, ["input", "other"], kwargs, ())
+        if any(map(is_spread, args)) and (places := _spread_over(name, args)):
+            args = taken_apart(f, args, places, kwargs, ())
             if take_several_types(f, args, kwargs):
                 return with_one_type(f, node, args, kwargs, lambda one, named: work(f, node, one, named, hint))
-        elif name == "einsum" and args and isinstance(known(args[0])[1], str):
-            args = taken_apart(f, args, ["equation", *known(args[0])[1].partition("->")[0].split(",")], kwargs, ())
         args, kwargs = each_as(f, as_tensor, args, kwargs)
         if any(map(is_one_hot, (*args, *kwargs.values()))):
             if (result := of_one_hot(f, name, args, kwargs)) is not None:

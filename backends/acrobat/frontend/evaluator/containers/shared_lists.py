@@ -35,14 +35,24 @@ from backends.acrobat.frontend.evaluator.objects.field_values import field_value
 from backends.acrobat.frontend.evaluator.objects.referenced import enter_object, read_attribute, shared_inside
 from backends.acrobat.frontend.evaluator.ownership.fresh import calls_own_function
 from backends.acrobat.frontend.evaluator.ownership.origins import makes
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, MADE, RESULTS, SHARED_READ, TEXTS, TRUTHS, handles
+from backends.acrobat.frontend.evaluator.tables import (
+    ATTRIBUTES,
+    CALLS,
+    COERCIONS,
+    MADE,
+    RESULTS,
+    SHARED_READ,
+    TEXTS,
+    TRUTHS,
+    handles,
+)
 from backends.acrobat.frontend.instances.shared import ITEMS, Site
 from backends.acrobat.frontend.kinds import kind, type_or_none
 from backends.acrobat.frontend.source import source_of, stripped
 from backends.acrobat.frontend.specials import Method, SharedFactory
 from backends.acrobat.frontend.syntax_nodes import Place, every_node, place_of
 from backends.acrobat.frontend.types import UNKNOWN, container_of_shared, is_shared
-from backends.acrobat.frontend.values import Dyn, Static, Value
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_empty
 from backends.acrobat.library import results
 
 KEEP_NO_ARGUMENTS = frozenset(
@@ -81,14 +91,22 @@ def _shared(f: Frame, node: ast.AST, cls: type, value: Value) -> Value:
     t = DataT(f.program.datatypes.union_of_made(cls, (ITEMS,)))
     f.program.datatypes.has_field(cls, ITEMS)
     items = field_value(f, node, cls, ITEMS, value)
-    if _becomes_floats(type_or_none(value), f.program.datatypes.field_type(cls, ITEMS)):
-        raise Refused(
-            "a list of ints is in one place with lists of floats here, and changed under several names", "write floats"
-        )
     return enter_object(f, cls, t, [items], "nothing")
 
 
 MADE.append(_as_made)
+
+
+def _beside_shared(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """Note an empty list, as in `rows.get(key, [])`, that stands where shared lists do."""
+    if is_shared(wanted) and isinstance(have, ListT) and is_empty(value) and have.container == container_of_shared(wanted):
+        assert isinstance(value, Dyn)
+        (cls,) = f.program.datatypes.cases[wanted.name]
+        f.program.datatypes.met.lists.note_beside_shared(value.atom.span, have, cls)
+    return None
+
+
+COERCIONS.append(_beside_shared)
 
 
 def _kept_at(f: Frame, place: Place) -> str | None:

@@ -34,6 +34,15 @@ def of_an_equation(self, xs):
     return torch.einsum("i,i->", *rows), torch.einsum("i,j->ij", *rows), torch.einsum("i,i,i->i", rows[0], *rows)
 
 
+OF_NAMES = {"sin": torch.sin, "twice": lambda v: 2 * v, "square": torch.square, "add": torch.add, "most": torch.maximum}
+
+
+def of_chosen_functions(self, xs):
+    rows = self.rows(xs)
+    one, two = ["sin", "twice", "square"][xs[0] % 3], ["add", "most"][xs[0] % 2]
+    return OF_NAMES[two](*rows), OF_NAMES[one](*rows[:1])
+
+
 def written_out(self, xs):
     rows = self.rows(xs)
     joined = torch.stack((*rows, rows[0])), torch.cat([rows[1], *rows]), torch.stack([*rows, *rows])
@@ -63,7 +72,7 @@ def before_other_arguments(self, xs):
     return nested(self, xs[0], [], 2, []), nested(self, xs[1], xs, len(xs), [])
 
 
-@pytest.mark.parametrize("forward", [of_two, of_an_equation, written_out, before_other_arguments])
+@pytest.mark.parametrize("forward", [of_two, of_an_equation, of_chosen_functions, written_out, before_other_arguments])
 def test_as_in_eager_pytorch(forward):
     agrees(with_forward(Model(), forward), [[1, 2], [4, 3], [2, 0]])
 

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISO
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
@@ -239,11 +239,6 @@ def as_mask(f: Frame, value: Any) -> Any:
     if isinstance(value, Held) and value.kind == "bytes":
         return mask(value.value)
     return mask(as_floats(f, value)) if of_bools(value) else value
-
-
-@handles(TRUTHS, Held)
-def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
-    return bool_in(f, x) if is_mask(x) or x.kind == "bytes" else None
 
 
 def bool_in(f: Frame, x: Held) -> Value:

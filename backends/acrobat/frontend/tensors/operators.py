@@ -124,6 +124,13 @@ def _varying_truth(f: Frame, x: Dyn, node: ast.AST) -> Value:
     return condition(f, only_element(f, x), node)
 
 
+@handles(TRUTHS, Held)
+def _held_truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
+    if is_ints(x):
+        return condition(f, one(f, x), node)
+    return bool_in(f, x) if is_mask(x) or x.kind == "bytes" else None
+
+
 @handles(TRUTHS, HostTensor)
 def _host_truth(f: Frame, x: HostTensor, node: ast.AST) -> Value:
     return Static(bool(x.read().value))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
+from functools import partial
 
-from backends.acrobat.core.types import BOOL, LIST, SET, ListT, TupleT
+from backends.acrobat.core.types import BOOL, DICT, LIST, SET, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.indices import found_before
 from backends.acrobat.frontend.evaluator.changes.mutation import place
 from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace, give
-from backends.acrobat.frontend.evaluator.choices.choice import choose
+from backends.acrobat.frontend.evaluator.choices.choice import among, are_dictionaries, choose
 from backends.acrobat.frontend.evaluator.containers.any_order import counted_in_any_order
 from backends.acrobat.frontend.evaluator.containers.containers import (
     as_key,
@@ -54,7 +55,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.specials import Keywords, Method
+from backends.acrobat.frontend.specials import Keywords, Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_empty, unknown
@@ -233,12 +234,10 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, updated(f, s, whole, name, other))
         case _, "update", [other] if records_of(f, whole) or kind_of(whole) == "dict" and records_of(f, other):
             is_dict = records_of(f, other) or isinstance(other, (Keywords, Static)) or kind_of(other) == "dict"
-            more = other if is_dict else dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
+            more = other if is_dict else _dictionary_from(f, s, other)
             give(f, who, updated_record(f, s, whole, more))
         case "dict", "update", [other]:
-            if kind_of(other) != "dict":
-                other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
-            give(f, who, merged(f, s, whole, other))
+            give(f, who, merged(f, s, whole, _dictionary_from(f, s, other)))
         case "set", "remove", [x] if not is_unknown(whole):
             give(f, who, of_kind(f.program.call(f, s, searching.without_first, [items_of(whole), x], {}), SET))
         case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
@@ -252,6 +251,16 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             give(f, who, of_kind(f.program.call(f, s, sets.union, [items_of(whole), more], {}), SET))
         case _:
             f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
+
+
+def _dictionary_from(f: Frame, s: ast.AST, entries: Value) -> Value:
+    """The dictionary of what `update` is given: a dictionary, a constant one, one of several of these, or pairs."""
+    if isinstance(entries, OneOf) and are_dictionaries([entries]):
+        return among(f, s, entries.index, [partial(_dictionary_from, f, s, each) for each in entries.alternatives])
+    if are_dictionaries([entries]):
+        pairs = [*known(entries)[1].items()]
+        return of_kind(f.staged(Static(pairs)), DICT) if pairs else empty_of_kind(f, "dict")  # type: ignore[arg-type]
+    return entries if kind_of(entries) == "dict" else dict_of_pairs(f, s, as_list(f, s, iterable(f, entries)))
 
 
 @handles(ITEMS_PUT, "dict")

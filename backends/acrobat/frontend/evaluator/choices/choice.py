@@ -180,8 +180,16 @@ def is_function(value: Value) -> bool:
 
 def are_functions(values: Sequence[Value]) -> bool:
     """Whether a choice of these values at run time is a value of its own: each is a function, as `is_function` says, or None
-    beside functions."""
+    beside functions, or each is a constant dictionary, of which others may have other keys."""
+    if are_dictionaries(values):
+        return True
     return any(map(is_function, values)) and all(v == Static(None) or is_function(v) for v in values)
+
+
+def are_dictionaries(values: Sequence[Value]) -> bool:
+    """Whether each value is a constant dictionary, or one of several."""
+    each = [v for value in values for v in (value.alternatives if isinstance(value, OneOf) else (value,))]
+    return bool(each) and all(isinstance(v, Static) and type(v.value) is dict for v in each)
 
 
 def holds_only(value: Value, variables: set[str]) -> bool:

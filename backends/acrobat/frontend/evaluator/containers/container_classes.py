@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import dataclasses
 import types
 from dataclasses import replace
 from typing import Any
@@ -29,16 +30,26 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
     match [] if kwargs else args:
         case [Static(factory)] if factory in DEFAULTS:
             if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
-                name = f"made at {f.span.line}.{f.span.column} in {f.file}"
-                f.program.factories[name] = shared
-                return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
+                return _with_factory(f, shared)
             return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(DEFAULTS[factory]))))
         case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
-            name = f"made at {f.span.line}.{f.span.column} in {f.file}"
-            f.program.factories[name] = factory
-            return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
+            return _with_factory(f, factory)
+        case [Static(type() as cls) as factory] if _makes_objects(cls):
+            return _with_factory(f, factory)
     taken = ", ".join(cls.__name__ for cls in DEFAULTS)
     raise Refused(f"`defaultdict` takes {taken}, or a function without values of run time here")
+
+
+def _makes_objects(cls: type) -> bool:
+    """Whether a class is one of the source, whose objects have attributes of their own."""
+    return dataclasses.is_dataclass(cls) or isinstance(vars(cls).get("__init__"), types.FunctionType)
+
+
+def _with_factory(f: Frame, factory: Value) -> Value:
+    """An empty dictionary that calls `factory` for missing keys."""
+    name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+    f.program.factories[name] = factory
+    return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
 
 
 def _holds_values(factory: Value) -> bool:

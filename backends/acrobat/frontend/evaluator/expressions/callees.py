@@ -111,6 +111,8 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
     arms, others = [], set[int]()
     if all(is_method_of_text(each) for each in callee.alternatives) and not kwargs and all(known(a)[0] for a in args):
         return mapped_choice(f, node, callee, lambda each: called(f, node, each, args, kwargs))  # `type(x).__name__.lower()`
+    if not args and not kwargs and all(map(_is_view_of_constant, callee.alternatives)):  # `TABLES[name].items()`
+        return among_calls(f, node, callee.index, [partial(_as_list, f, each) for each in callee.alternatives])
 
     def one(i: int, each: Value, narrowed: bool) -> Value:
         operands: Sequence[Value] = args
@@ -134,6 +136,22 @@ def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwarg
             each = Partial(Static(each.function), (Narrowed(each.owner, callee.classes[i]),), ())
         arms.append(partial(one, i, each, narrowed))
     return among_calls(f, node, callee.index, arms)
+
+
+def _is_view_of_constant(callee: Value) -> bool:
+    """Whether a value is one of the methods of a constant dictionary that give what is in it."""
+    function = callee.value if isinstance(callee, Static) else None
+    return (
+        isinstance(function, types.BuiltinMethodType)
+        and type(function.__self__) is dict
+        and function.__name__ in ("items", "keys", "values")
+    )
+
+
+def _as_list(f: Frame, view: Value) -> Value:
+    """What such a method gives, as a list of the program: others of other dictionaries have other lengths."""
+    assert isinstance(view, Static)
+    return f.staged(Static(list(view.value())))
 
 
 def _is_the_object(value: Value, callee: OneOf) -> TypeGuard[Dyn]:

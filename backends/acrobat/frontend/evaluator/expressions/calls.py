@@ -56,7 +56,7 @@ from backends.acrobat.frontend.kinds import (
     variable_of,
 )
 from backends.acrobat.frontend.specials import Method
-from backends.acrobat.frontend.syntax_nodes import every_node
+from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import contains_unknown, is_iterator_type
 from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
 
@@ -256,11 +256,15 @@ def _makes_numbered(f: Frame, callee: Value, result: Value) -> bool:
 
 
 def _displayed(args: Sequence[ast.expr]) -> set[str]:
-    """The names whose values, or parts of them, are elements of displays among the arguments: `x` in `cat([x, x[0]])`."""
-    displays = [
-        a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in every_node(a))
-    ]
-    return {name for a in displays for e in a.elts if (name := root_of(e)) is not None}
+    """The names whose values, or parts of them, are elements of displays among the arguments: `x` in `cat([x, x[0]])`. Names
+    that a call among the elements may see are left out."""
+    found = set[str]()
+    for a in args:
+        if isinstance(a, (ast.List, ast.Tuple)):
+            calls = [x for e in a.elts for x in every_node(e) if isinstance(x, ast.Call)]
+            if all(isinstance(c.func, ast.Attribute) for c in calls):  # no function written here, which sees all names
+                found |= {name for e in a.elts if (name := root_of(e)) is not None}.difference(*map(names_in, calls))
+    return found
 
 
 def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:

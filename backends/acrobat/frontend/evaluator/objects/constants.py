@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.tables import EQUALITY
 from backends.acrobat.frontend.kinds import is_unknown, known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import SYMBOL, is_tuple_type
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_empty, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import searching
 
@@ -138,6 +138,10 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value, staged: Ca
     return constant_by_key(f, node, list(table), key, lambda k: (staged or f.program.wrap)(table[k]))
 
 
+def _has_dictionaries_only(table: dict[Any, Any]) -> bool:
+    return bool(table) and all(type(v) is dict for v in table.values())
+
+
 def constants(f: Frame, values: Sequence[Value]) -> Dyn:
     """The list of these constants, all of one type."""
     atoms = tuple(f.atom(v) for v in values)
@@ -244,7 +248,8 @@ def of_constant(
         except TypeError as error:
             return f.problem(node, str(error))
         return Static(list(result) if name in ("items", "keys", "values") else result)
-    if any(is_unknown(a) for a in args):
+    if any(is_unknown(a) and not is_empty(a) for a in args):
+        f.program.incomplete = True
         return unknown()
     if name == "index" and len(args) == 1:
         return position(f, node, args[0], list(owner), "ValueError: {0!r} is not in the list")
@@ -255,7 +260,8 @@ def of_constant(
         return total
     if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):
         default = args[1] if len(args) == 2 else Static(None)
-        return choose(
-            f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0], staged), lambda: default
-        )
+        if is_empty(default) and getattr(type_of(default), "container", "") == "dict" and _has_dictionaries_only(owner):
+            default = Static({})
+        there = contains(f, args[0], list(owner))
+        return choose(f, node, there, lambda: entry(f, node, owner, args[0], staged), lambda: default)
     return f.problem(node, f"`{name}` of a constant takes what is known at compile time")

@@ -216,6 +216,10 @@ def without_tuples(type: Any) -> Any:
     return replace(type, item=without_tuples(type.item), kind=LIST)
 
 
+OF_ONE_BOOL = HeldT("mask", TensorT(()))
+"""The type of a tensor of one bool without dimensions."""
+
+
 def word_of_type(type: Any) -> str:
     """The word in `PYTHON_TYPES` for a type; "" for types without one."""
     match type:

@@ -115,6 +115,8 @@ COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value, count or None) -> the components of a value that is a tuple with `count` names; None for others."""
 RESULTS: list[Callable[..., Value | None]] = []
 """(frame, value) -> the value as the model's result has it; None where the rule does not apply."""
+WHOLE_TENSORS: list[Callable[..., Value | None]] = []
+"""(frame, value) -> a number of the program that is a tensor in Python as a tensor; None for other values."""
 SHARED_READ: list[Callable[..., Value]] = []
 """(frame, node, list that several names refer to) -> what is in it now, as a list of the program."""
 MADE: list[Callable[..., Value]] = []

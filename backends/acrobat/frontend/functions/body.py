@@ -268,6 +268,8 @@ class FunctionBody:
             if self.is_forward:
                 check_cleared(self.f, at, value)
                 value = of_model(self.f, at, value)
+            if self.gives_part and not self.is_forward:
+                value = self.f.whole_tensor(value)
             value = self.f.staged(value)
             if self.is_forward and (kind := contains_held(type_of(value))):
                 raise Mismatch(HELD[kind])

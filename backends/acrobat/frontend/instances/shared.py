@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from backends.acrobat.core.types import Container, DataT, ListT, TensorT, TupleT
-from backends.acrobat.frontend.types import NEVER, UNKNOWN, UnknownT
+from backends.acrobat.frontend.types import NEVER, UNKNOWN, UnknownT, is_shared
 
 NO_ELEMENTS = (UNKNOWN, NEVER, TupleT((UNKNOWN, UNKNOWN)), TupleT((NEVER, NEVER)))
 """The types of elements of lists, sets and dictionaries of which nothing is known but that they are made."""
@@ -97,11 +97,11 @@ def _alike(a: Any, b: Any) -> bool:
         case (UnknownT(), _) | (_, UnknownT()):
             return True
         case ListT(x, rows=None), ListT(y, rows=None):
-            return a.container == b.container and _alike(x, y)
+            return a.container == b.container and (a.kind.missing is None) == (b.kind.missing is None) and _alike(x, y)
         case TupleT(x), TupleT(y):
             return len(x) == len(y) and all(map(_alike, x, y))
         case (TensorT(), TensorT() | ListT(rows=int())) | (ListT(rows=int()), TensorT() | ListT(rows=int())):
             return True
         case DataT(), DataT():
-            return True
+            return is_shared(a) == is_shared(b)
     return bool(a == b or a is NEVER or b is NEVER)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -19,7 +20,15 @@ from backends.acrobat.frontend.evaluator.conditions.comparisons import COMPARISO
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPARED, COMPARED_AS_WHOLES, RESULTS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import (
+    COERCIONS,
+    COMPARED,
+    COMPARED_AS_WHOLES,
+    RESULTS,
+    UNARY,
+    WHOLE_TENSORS,
+    handles,
+)
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
 from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
@@ -27,7 +36,7 @@ from backends.acrobat.frontend.tensors.fixing import only_element, with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
 from backends.acrobat.frontend.tensors.values import ReadBool
-from backends.acrobat.frontend.types import HeldT
+from backends.acrobat.frontend.types import OF_ONE_BOOL, HeldT
 from backends.acrobat.frontend.values import HELD, VARIABLES, Dyn, Held, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
 
@@ -175,6 +184,8 @@ def _as_result(f: Frame, value: Any) -> Value | None:
     the instance waits."""
     if isinstance(value, Held) and value.kind == "index" and not is_unknown(value.value):
         return _without_dimensions(f, value.value, INT)
+    if isinstance(value, ReadBool):
+        return _without_dimensions(f, value, BOOL)
     if not is_mask(value) or is_unknown(value.value):
         return None
     with_columns(f, value.value)
@@ -205,6 +216,29 @@ def bools_of(f: Frame, value: Any) -> Value:
 
 
 RESULTS.append(_as_result)
+
+
+def _whole_tensor(f: Frame, value: Value) -> Value | None:
+    """A bool that was read of a mask as this mask, where it stands beside tensors or may be a part of the model's result."""
+    if not isinstance(value, ReadBool):
+        return None
+    with suppress(Refused):  # of a tensor that has changed since then
+        whole: Value = whole_of(f, value)
+        return whole
+    return None
+
+
+WHOLE_TENSORS.append(_whole_tensor)
+
+
+def _as_read(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+    """Coercion of a mask without dimensions to its bool, for which the instance waits; None where it does not apply."""
+    if type != BOOL or have != OF_ONE_BOOL:
+        return None
+    return read_of(bool_in(f, value), lambda: value)  # type: ignore[arg-type]
+
+
+COERCIONS.append(_as_read)
 
 # ---- operators
 

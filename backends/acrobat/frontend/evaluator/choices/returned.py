@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import LIST, TUPLE, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.core.types import BOOL, LIST, TUPLE, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import type_of, type_or_none
-from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, has_role, is_unassigned
+from backends.acrobat.frontend.types import NONE, OF_ONE_BOOL, UNASSIGNED, Mismatch, contains_unknown, has_role, is_unassigned
 from backends.acrobat.frontend.values import Value
 
 Path = tuple[Any, ...]
@@ -92,7 +92,10 @@ def as_plain(f: Frame, value: Value) -> Value:
 
 
 def _plain(f: Frame, t: Any) -> Any:
-    """A type with tensors in place of what is a number in some results and a tensor in others."""
+    """A type with tensors in place of what is a number in some results and a tensor in others, and with bools in place of
+    tensors of one."""
+    if t == OF_ONE_BOOL:
+        return BOOL
     if has_role(t, "Result"):
         return f.common([*f.mixed(t).values()], numbers=True)
     if (inner := f.without_none(t)) != t:

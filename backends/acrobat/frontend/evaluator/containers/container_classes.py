@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.instances.default_dicts import DEFAULTS
-from backends.acrobat.frontend.specials import Closure
+from backends.acrobat.frontend.specials import Closure, SharedFactory
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 
 
@@ -46,8 +46,9 @@ def _makes_objects(cls: type) -> bool:
 
 
 def _with_factory(f: Frame, factory: Value) -> Value:
-    """An empty dictionary that calls `factory` for missing keys."""
-    name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+    """An empty dictionary that calls `factory` for missing keys. Those that make shared lists of one class are of one type."""
+    of_shared = isinstance(factory, SharedFactory)
+    name = factory.cls.__name__ if of_shared else f"made at {f.span.line}.{f.span.column} in {f.file}"  # type: ignore[union-attr]
     f.program.factories[name] = factory
     return f.empty(replace(EMPTY["dict"], kind=ListKind("dict", missing=MissingKeys(name))))
 

@@ -11,9 +11,9 @@ from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.coercion import CoercingFrame
 from backends.acrobat.frontend.evaluator.frame.several_shapes import all_like
-from backends.acrobat.frontend.kinds import type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_array, type_of, type_or_none
 from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -26,7 +26,8 @@ class MergingFrame(CoercingFrame):
         """The common type of the branches' values, each branch as an expression of it; with `apart` ints beside floats
         stay ints, and in a part of the model's result numbers stay numbers beside tensors."""
         try:
-            branches = [(b, self._staged_in(b, v)) for b, v in branches]
+            beside_tensors = any(is_array(v) or isinstance(v, Held) for _, v in branches)
+            branches = [(b, self._staged_in(b, v, beside_tensors)) for b, v in branches]
             values = all_like(self, [v for _, v in branches])
             branches = [(b, v) for (b, _), v in zip(branches, values, strict=True)]
             types = [type_of(v) for v in values]
@@ -51,10 +52,10 @@ class MergingFrame(CoercingFrame):
             out.append(b.finish(atom))
         return type, out
 
-    def _staged_in(self, branch: Builder, value: Value) -> Value:
+    def _staged_in(self, branch: Builder, value: Value, beside_tensors: bool) -> Value:
         outer, self.builder = self.builder, branch
         try:
-            return self.staged(value)
+            return self.staged(self.whole_tensor(value) if beside_tensors else value)
         finally:
             self.builder = outer
 

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListKind, ListT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.frame.several_shapes import is_listed_tensors
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED, WHOLE_TENSORS
 from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
@@ -247,6 +247,12 @@ class CoercingFrame(CoveringFrame):
             return type_of(value)
         with self.trial():
             return type_of(self.as_object(self.as_number(value)))
+
+    def whole_tensor(self, value: Value) -> Value:
+        """A number of the program that is a tensor in Python as a tensor, also inside of a tuple; other values unchanged."""
+        if isinstance(value, TupleV):
+            return replace(value, items=tuple(map(self.whole_tensor, value.items)))
+        return next((result for rule in WHOLE_TENSORS if (result := rule(self, value)) is not None), value)
 
     def as_number(self, value: Value) -> Value:
         """A constant object that the program refers to by a number, as that number, also inside of a tuple; other values

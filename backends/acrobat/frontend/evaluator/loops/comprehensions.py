@@ -32,7 +32,7 @@ from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.kinds import is_list, is_unknown, known, nothing_known, type_of, type_or_none, variable_of
-from backends.acrobat.frontend.syntax_nodes import every_node, mentions
+from backends.acrobat.frontend.syntax_nodes import every_node, mentions, names_in
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -60,6 +60,13 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
     first, *rest = node.generators
     if first.is_async:
         return f.problem(node, "this expression is not in the language")
+    if (
+        not rest
+        and isinstance(node, ast.ListComp)
+        and isinstance(first.iter, ast.GeneratorExp)
+        and _looks_at_items(first, node.elt)
+    ):
+        f.taken_at_once.add(first.iter)
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
     if f.is_step_by_step(node) or (rest or first.ifs) and _walks_over_constants(f, node) or _is_apart(f, first.iter):
@@ -69,6 +76,14 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         for g in node.generators:
             seen_inside(f, g.iter)
     return value
+
+
+def _looks_at_items(generator: ast.comprehension, element: ast.expr) -> bool:
+    """Whether the conditions and the element of a comprehension are computed from what it walks over only, and call nothing, so
+    that it makes no difference whether the next item is there already."""
+    inside = [x for part in (element, *generator.ifs) for x in every_node(part)]
+    names = {x.id for x in inside if isinstance(x, ast.Name)}
+    return names <= set(names_in(generator.target)) and not any(isinstance(x, ast.Call) for x in inside)
 
 
 def _is_apart(f: Frame, node: ast.expr) -> bool:

@@ -1,9 +1,12 @@
 """Lists that are changed while several names refer to them, in which ints stand at first and floats later: the ints become
-floats there, as they do in attributes; and empty lists beside such lists. Against eager PyTorch."""
+floats there, as they do in attributes; empty lists beside such lists, and dictionaries of several kinds. Against eager PyTorch."""
 
 # mypy: ignore-errors
 
 from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
 
 import pytest
 from torch import nn
@@ -66,3 +69,48 @@ def test_ints_of_shared_lists_become_floats(model) -> None:
 
 def test_ints_of_shared_lists_become_floats_in_compiled_code(codegen, tmp_path) -> None:
     agrees_natively(OneOfTwoShops(), INSTANCES, codegen, tmp_path)
+
+
+@dataclass(eq=False)
+class Order:
+    name: int
+    size: float
+
+
+class Book:
+    """Orders by price on two sides, and by name."""
+
+    def __init__(self):
+        self.levels = {"buy": defaultdict(deque), "sell": defaultdict(deque)}
+        self.by_name = {}
+
+    def add(self, side, price, order):
+        self.levels[side][price].append(order)
+        self.by_name[order.name] = order
+
+    def remove(self, side, price, order):
+        level = self.levels[side][price]
+        level.remove(order)
+        if not level:
+            del self.levels[side][price]
+        del self.by_name[order.name]
+
+
+class Exchange(nn.Module):
+    def forward(self, xs):
+        book = Book()
+        for i, x in enumerate(xs):
+            side, other = ("buy", "sell") if x > 0 else ("sell", "buy")
+            price = i % 2
+            if price in book.levels[other]:
+                resting = book.levels[other][price][0]
+                resting.size -= abs(x)
+                if resting.size <= 0:
+                    book.remove(other, price, resting)
+            else:
+                book.add(side, price, Order(i, abs(x)))
+        return sorted(book.by_name), [sorted(level) for level in book.levels.values()]
+
+
+def test_dictionaries_of_queues_of_objects_that_several_names_have() -> None:
+    agrees(Exchange(), [*INSTANCES, [1.0, 2.0, -1.5, -0.5, 3.0, -1.5]])

@@ -13,7 +13,7 @@ from backends.acrobat.core.types import BOOL, LIST, DataT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import among, choose, fail, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type, is_one_of_several
-from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, by_type, is_tree, word_of
+from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, NUMBERS, by_type, is_tree, word_of
 from backends.acrobat.frontend.evaluator.choices.mixed_order import SIGNS, has_order, of_several_in_order
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -186,6 +186,8 @@ def _of_types(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Val
         one, other = (a, b) if name in ("lt", "ge") else (b, a)
         before = f.call_with(strings.before, [one, other], node)
         return before if name in ("lt", "gt") or is_unknown(before) else negation(f, before)
+    if name in ("eq", "ne") and _are_never_equal(word_of_type(left), word_of_type(right)):
+        return Static(name == "ne")
     what = f"{describe(left)} and {describe(right)} cannot be compared"
     if left == right and isinstance(left, DataT) and name in ("eq", "ne"):
         f.program.datatypes.met.note_changed_elsewhere(left.name)
@@ -250,6 +252,12 @@ def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -
         return unknown()
     sides = [as_kind(f.coerce(v, t), LIST) for v in (a, b)]
     return (_same_lists if name in ("eq", "ne") else _lists_in_order)(f, node, name, *sides)
+
+
+def _are_never_equal(*words: str) -> bool:
+    """Whether values of two of Python's types, by their words, are different whatever they are."""
+    one, other = ("number" if word in NUMBERS else word for word in words)
+    return one != other and {one, other} <= {"number", "str", "tuple", "list", "dict"}
 
 
 def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:

@@ -50,7 +50,7 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
 def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     match value.type:
         case ScalarT("bool"):
-            return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
+            return Static(value.atom.value) if isinstance(value.atom, n.Lit) else Dyn(value.atom)  # of a tensor, it is none
         case ScalarT(kind):
             if isinstance(value.atom, n.Lit):
                 return Static(bool(value.atom.value))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of
@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import number_of_class,
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_first, of_known_class
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, read_attribute, write_attribute
-from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
 from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Keywords, Method
@@ -208,6 +208,18 @@ def as_dict(f: Frame, *classes: type) -> Value:
         f.program.datatypes.note_walked(cls)
     f.program.incomplete = True
     return unknown()
+
+
+def _as_entries(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """Coercion of a dictionary with the same keys always where an annotation wants one with keys of run time, as
+    `edges: dict[str, list[int]]` does."""
+    if not isinstance(wanted, ListT) or wanted.container != "dict" or not isinstance(value, Dyn):
+        return None
+    classes = records_of(f, value)
+    return as_dict(f, *classes) if classes else None
+
+
+COERCIONS.append(_as_entries)
 
 
 @handles(METHODS, "object")

@@ -1,5 +1,6 @@
 """Lists that are changed while several names refer to them, in which ints stand at first and floats later: the ints become
-floats there, as they do in attributes; empty lists beside such lists, and dictionaries of several kinds. Against eager PyTorch."""
+floats there, as they do in attributes; empty lists beside such lists, and dictionaries of several kinds. Against eager
+PyTorch."""
 
 # mypy: ignore-errors
 

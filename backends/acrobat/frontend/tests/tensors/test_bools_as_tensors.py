@@ -82,5 +82,5 @@ def filled(self, x):
 
 
 def test_parts_beside_calls_in_displays() -> None:
-    """A part of a tensor in a list that `stack` copies is no other name for it, also where another element is computed there."""
+    """A part of a tensor in a list that `stack` copies is no other name for it, also beside what is computed there."""
     agrees(with_forward(nn.Module(), filled), TENSORS)

@@ -11,7 +11,7 @@ import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
-from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
+from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES, is_tree
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -204,6 +204,8 @@ def _as_data(f: Frame, node: ast.AST, x: Value) -> Value:
         return mapped(f, [x], lambda v: _as_data(f, node, v))
     inner = optional(f, x) or type_or_none(x) if isinstance(x, Dyn) else None
     words = [word for word in f.mixed(inner) if word in DATA]
+    if inner is not None and is_tree(f, inner):  # whose nodes have parts of several lengths: of these no tensor is made
+        words = [word for word in words if word in NUMBERS] or words
     if len(words) > 1:
         shown = " or ".join(words)
         raise Refused(f"the type of this tensor is not known: it is made of {shown}", "ask which it is, with `isinstance`")

@@ -37,7 +37,7 @@ def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> 
 def may_have_none(f: Frame, name: str) -> bool:
     """Whether a name of the scope may have no value: it is not assigned on all paths."""
     value = f.env[name]
-    return is_unassigned(type_or_none(value)) or value is NOTHING and f.program.carried.is_state(name)
+    return is_unassigned(type_or_none(value)) or value is NOTHING
 
 
 def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
@@ -46,6 +46,8 @@ def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
         text = f"AttributeError: {f.shown(name)} is read before this instance assigns it"
     else:
         text = f.left_otherwise.get(name, f"UnboundLocalError: `{name}` has no value here")
+    if value is NOTHING and name in f.unassigned_in_arms:
+        return fail(f, text)
     if not isinstance(value, Dyn):
         what = f"{f.shown(name)} is not assigned here"
         if f.program.carried.is_state(name):

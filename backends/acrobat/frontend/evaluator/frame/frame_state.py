@@ -119,6 +119,7 @@ class FrameState:
         self.each_type = False  # whether what is compiled now is compiled for each of several types of a value
         self.wrapping: set[tuple[Any, Any]] = set()  # pairs of mixed unions of which values of the one become ones of the other
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
+        self.unassigned_in_arms: set[str] = set()  # names that only some arms assign of a statement that may leave its body
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
         self.sizes: dict[str, Any] = {}  # variable of a list or tuple -> how many elements it has, or the lists in it (`Size`)

@@ -41,10 +41,11 @@ from backends.acrobat.frontend.evaluator.statements import contexts, ways
 from backends.acrobat.frontend.evaluator.statements.failures import raised_if
 from backends.acrobat.frontend.evaluator.statements.merging import Body, merging
 from backends.acrobat.frontend.evaluator.statements.patterns import match_rows
-from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, ends, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_unknown, nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.values import Static, TupleV, Value, guess, unknown
+from backends.acrobat.frontend.syntax_nodes import names_in
+from backends.acrobat.frontend.values import NOTHING, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 
@@ -280,11 +281,23 @@ def _if_leaving(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
 def _arms(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
     """An `if` that may leave its body, with the statements `rest` behind it in each arm that goes on."""
     body, orelse = [*s.body, *rest], [*s.orelse, *rest]
+    _note_unassigned(f, s, rest)
     return decide(f, s, s.test, lambda: f.value_of(body, exits), lambda: f.value_of(orelse, exits))
+
+
+def _note_unassigned(f: Frame, s: ast.If | ast.Match, rest: Body) -> None:
+    """Note of the names that some arms of a statement assign, and the statements behind it read, that they have no value yet:
+    reading one is an error of the instance on the ways on which none was assigned, such as that of a `match` without a case for
+    the value."""
+    for name in names_in(rest, ast.Load):
+        if name not in f.env and name not in f.poisoned and name in assigned([s]):
+            f.env[name] = NOTHING
+            f.unassigned_in_arms.add(name)
 
 
 @handles(LEAVING, ast.Match)
 def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
+    _note_unassigned(f, s, rest)
     return match_rows(f, s, lambda body: f.value_of([*body, *rest], exits), lambda: f.value_of(rest, exits))
 
 

@@ -91,6 +91,21 @@ def places_in_rows(rows):
     return [j for row in rows for j in range(len(row)) if row[j] > 0.5]
 
 
+def places_of_matrices(matrices):
+    """For each flag that is 1 the index of its matrix; a flag is 0.0 or 1.0."""
+    return [k for k in range(len(matrices)) for row in matrices[k] for flag in row if flag > 0.5]
+
+
+def rows_in_matrices(matrices):
+    """For each flag that is 1 the index of its row in its matrix; a flag is 0.0 or 1.0."""
+    return [i for rows in matrices for i in range(len(rows)) for flag in rows[i] if flag > 0.5]
+
+
+def columns_in_matrices(matrices):
+    """For each flag that is 1 its index in its row; a flag is 0.0 or 1.0."""
+    return [j for rows in matrices for row in rows for j in range(len(row)) if row[j] > 0.5]
+
+
 def replaced(items, places, others):
     """The items with the i-th of `others` in the place that the i-th of `places` names; of equal places the last counts."""
     if len(others) != len(places):

@@ -33,12 +33,20 @@ from backends.acrobat.frontend.functions.shown_elements import note_shown
 from backends.acrobat.frontend.functions.signatures import fixed, operands
 from backends.acrobat.frontend.functions.sizing import sizing_parameters, with_sizes
 from backends.acrobat.frontend.instances.annotations import AnnotationError
-from backends.acrobat.frontend.kinds import is_container, is_unknown, retyped, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import (
+    is_container,
+    is_held_tensor,
+    is_unknown,
+    retyped,
+    type_of,
+    type_or_none,
+    variable_of,
+)
 from backends.acrobat.frontend.remembered import cache_of
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import Narrowed
 from backends.acrobat.frontend.types import NEVER, UNKNOWN, Mismatch, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Placeholder, Special, Static, TupleV, Value, guess, held_in, unknown
 from backends.acrobat.ir import nodes as n
 
 DEEPEST = 80
@@ -300,7 +308,8 @@ class FunctionCall(ChangingCall):
         new = program.newness.get(key) or entirely_new(type_or_none(first))
         if self.function in program.entered:
             program.newness_taken[key] = new
-        if new.whole and (name := variable_of(first)):
+        whole = first.value if isinstance(first, Held) and is_held_tensor(first) else first
+        if new.whole and (name := variable_of(whole)):
             f.new_lists |= {name, deep(name)} if new.inside else {name}
         f.new_parts[self.node] = tuple(replace(part, given=self._name_given(part.given)) for part in new.parts)
         f.gives_name[self.node] = self._name_given(new.given)

@@ -74,7 +74,9 @@ def newness(f: Frame, source: ast.expr, value: Value, given_back: Sequence[str])
             return Newness(parts=tuple(replace(part, given="") for part in f.new_parts[source]))
         case ast.Call() if (result := variable_of(value)) in f.new_lists:
             return Newness(True, deep(result) in f.new_lists)
-        case ast.Call() | ast.Subscript() | ast.Attribute() if is_array(value) and gives_new_memory(f, source):
+        case ast.Call() | ast.Subscript() | ast.Attribute() | ast.BinOp() | ast.UnaryOp() | ast.Compare() if (
+            is_array(value) or is_held_tensor(value)
+        ) and gives_new_memory(f, source):
             return NEW
         case ast.Name(name) if name in f.owned and name not in given_back:
             return Newness(True, deep(name) in f.owned)

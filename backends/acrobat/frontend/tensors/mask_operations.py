@@ -158,15 +158,22 @@ def _count(f: Frame, call: CallArguments) -> Value:
     return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
 
 
+FINDING_PLACES = {
+    1: (selection.places,),
+    2: (selection.places_of_rows, selection.places_in_rows),
+    3: (selection.places_of_matrices, selection.rows_in_matrices, selection.columns_in_matrices),
+}
+"""The number of a mask's dimensions -> what finds the indices along each of them at which it is true."""
+
+
 def true_places(f: Frame, node: ast.AST, flags: Any) -> list[Any]:
-    """The indices at which a mask of one or two dimensions is true, as a tensor of ints for each dimension. The instance waits
-    for the mask. Raises Refused."""
+    """The indices at which a mask of one, two or three dimensions is true, as a tensor of ints for each dimension. The instance
+    waits for the mask. Raises Refused."""
     rank = len(shape(flags))
-    if rank not in (1, 2):
+    if rank not in FINDING_PLACES:
         raise Refused(f"the places of a mask of {rank} dimensions are not in the language", "take those of each part")
     numbers = read_flags(f, flags)
-    find = [selection.places] if rank == 1 else [selection.places_of_rows, selection.places_in_rows]
-    return [of_rows(f.call_with(g, [numbers], node), 0) for g in find]
+    return [of_rows(f.call_with(g, [numbers], node), 0) for g in FINDING_PLACES[rank]]
 
 
 def read_flags(f: Frame, flags: Any) -> Any:

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.tensors.dtypes import dtype_of
 from backends.acrobat.frontend.tensors.new_tensors import changes_operand, makes_new, note_new
 from backends.acrobat.frontend.tensors.torch_functions import torch_name
 from backends.acrobat.frontend.tensors.values import HostTensor, Module
-from backends.acrobat.frontend.values import Static, Value
+from backends.acrobat.frontend.values import Held, Static, Value
 
 OWNERS |= {"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "clone", "cat", "stack"}
 OWNERS |= {"new", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"}
@@ -77,10 +77,10 @@ def _gives_new_memory(f: Frame, source: ast.expr) -> bool:
         case ast.Call():
             callee = f.callees.get(source)
             return source in f.new_tensors or callee is not None and _makes(source, callee)
-        case ast.BinOp(left, _, right):
-            return all(_is_array_or_number(f, e) for e in (left, right))
-        case ast.UnaryOp(ast.USub(), operand):
-            return _is_array_or_number(f, operand)
+        case ast.BinOp(left, _, right) | ast.Compare(left, [_], [right]):
+            return all(_is_tensor_or_number(f, e) for e in (left, right))
+        case ast.UnaryOp(ast.USub() | ast.Invert(), operand):
+            return _is_tensor_or_number(f, operand)
     return False
 
 
@@ -92,10 +92,10 @@ def _may_work_in_place(call: ast.Call, callee: Value | None) -> bool:
     return by_position or any(k.arg in ("inplace", "out", None) for k in call.keywords)
 
 
-def _is_array_or_number(f: Frame, source: ast.expr) -> bool:
+def _is_tensor_or_number(f: Frame, source: ast.expr) -> bool:
     with f.trial():
         value = f.expression(source)
-    return is_array(value) or is_number(value)
+    return is_array(value) or is_number(value) or is_held_tensor(value)
 
 
 def _viewed(f: Frame, source: ast.expr) -> ast.expr:
@@ -154,8 +154,8 @@ def _note_new(f: Frame, node: ast.Call, callee: Value, result: Value, bound: int
             f.builder.fresh -= made
             f.new_lists -= made
             f.new_tensors.discard(node)
-        if is_array(result) and variable_of(result) in f.new_lists:
-            note_new(f, bound, result)
+        if (is_array(result) or is_held_tensor(result)) and _variable(result) in f.new_lists:
+            note_new(f, bound, _inner(result))
         return
     note_new(f, bound, result)
     if not isinstance(callee, Module) or not isinstance(
@@ -172,7 +172,7 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
         return  # `x.index_add_(...)` as a statement: nobody has its result
     if is_number(result) or callee == Static(range) or _makes(node, callee):
         return
-    variable = variable_of(result)
+    variable = _variable(result)
     named = variable != "" and any(variable in f.builder.all_current(variables_in(v)) for v in f.env.values())
     if not named and _gives_new(callee):
         return
@@ -197,6 +197,15 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value, boun
         shown = f.builder.all_current(variables_in(callee.owner))
         f.owned -= {x for x, v in f.env.items() if f.builder.all_current(variables_in(v)) & shown}
         f.builder.fresh -= shown
+
+
+def _variable(value: Value) -> str:
+    """The name of the program's variable that holds a tensor, also in another form, such as a mask; "" if none does."""
+    return variable_of(_inner(value))
+
+
+def _inner(value: Value) -> Value:
+    return value.value if isinstance(value, Held) and is_held_tensor(value) else value
 
 
 def _is_of_torch(callee: Value) -> bool:

@@ -142,8 +142,8 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
 
 
 def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) -> Value | None:
-    """`x.fill_(number)` and `x.zero_()` of a tensor of ints or bools that was made for the call or has one name only; None for
-    other tensors. Raises Refused."""
+    """`x.fill_(number)` and `x.zero_()` of a tensor of ints or bools that was made for the call or has one name only, and
+    `x.fill_diagonal_(flag)` of a mask; None for other tensors. Raises Refused."""
     assert isinstance(node.func, ast.Attribute)
     who = node.func.value
     is_named = isinstance(who, ast.Name) and who.id in f.owned
@@ -156,11 +156,13 @@ def _overwritten(f: Frame, node: ast.Call, owner: Value, call: CallArguments) ->
     if is_mask(owner) or of_bools(owner):
         flag = Static(bool(constant(number, "what a tensor of bools is filled with")))
         of_numbers = [plain(owner), Static(float(flag.value))]
-        result: Value = (
-            mask(call_operation(f, "full_like", CallArguments("full_like", of_numbers, {})))
-            if is_mask(owner)
-            else elementwise(f, [owner], lambda _: flag)
-        )
+        result: Value
+        if is_mask(owner) and call.name == "fill_diagonal_":
+            result = mask(f.program.call(f, node, library.FUNCTIONS["fill_diagonal"], of_numbers, {}))
+        elif is_mask(owner):
+            result = mask(call_operation(f, "full_like", CallArguments("full_like", of_numbers, {})))
+        else:
+            result = elementwise(f, [owner], lambda _: flag)
     else:
         result = call_operation(f, "full_like", CallArguments("full_like", [owner, number], {}))
     return given_to(f, who.id, bound, result) if is_named else result  # type: ignore[attr-defined]
@@ -205,7 +207,7 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         return _method(f, node, Method(ints_of(f, owner), method.name), args, kwargs) if result is None else result
     args, kwargs = each_as(f, ints_of, args, kwargs)
     changed = method.name.removesuffix("_")
-    if is_mask(owner) and changed != method.name and changed in OVERWRITING and isinstance(node, ast.Call):
+    if is_mask(owner) and changed != method.name and changed in (*OVERWRITING, "fill_diagonal") and isinstance(node, ast.Call):
         return _overwritten(f, node, owner, CallArguments(method.name, args, kwargs)) or in_place(f, owner, lambda x: x)
     if is_mask(owner) and method.name in library.FUNCTIONS and method.name not in MASK_OPERATIONS:
         return f.program.call(f, node, library.FUNCTIONS[method.name], [owner, *args], kwargs)

@@ -30,7 +30,7 @@ from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
-from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, ITEMS_PUT, WRITTEN, handles
+from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, INDICES, ITEMS_PUT, WRITTEN, handles
 from backends.acrobat.frontend.kinds import (
     is_array,
     is_list,
@@ -92,7 +92,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "insert", [_, item] if is_unknown(whole := _with_room(f, xs, type_of(item))):
             give(f, who, whole)
         case "insert", [at, item]:
-            xs, at = _with_room(f, xs, type_of(item)), opened(f, args[0], at)
+            xs, at = _with_room(f, xs, type_of(item)), opened(f, args[0], at, types=("int", "bool"))
             at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
             left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
             one = list_of(f, s, [item])
@@ -226,12 +226,16 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
     if isinstance(entries[0], ast.Slice):
         _put_slice(f, s, name, xs, entries[0], value)
         return
-    i = opened(f, entries[0], f.borrowed(entries[0]))
+    i = opened(f, entries[0], f.borrowed(entries[0]), types=("int", "bool"))
+    i = INDICES[kind(i)](f, i) if kind(i) in INDICES else i
     t = type_of(xs)
     if is_unknown(xs) and isinstance(t, ListT):  # what is put in tells the type of the items
         give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))
         return
     if is_unknown(i) or is_unknown(xs):
+        return
+    if type_of(i) not in (INT, BOOL):
+        f.problem(entries[0], f"the index of a list is an int, not {describe(type_of(i))}")
         return
     if not nothing_known(value):  # None may be there first, or come now
         both = [t.item, type_of(value)]

@@ -113,6 +113,19 @@ def list_in_any_order(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> ast.Li
     return node if name is None or _list_order_is_seen(f, name) else in_any_order(f, node)
 
 
+def with_places_in_any_order(f: Frame, s: ast.Assign) -> ast.Assign:
+    """`x[list(places)] = 0.0` of a set of places, which all get one constant, with a list of them in any order; other
+    statements as they are."""
+    match s:
+        case ast.Assign(
+            [ast.Subscript(owner, ast.Call(ast.Name("list" as function), [whole], [])) as target],
+            ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()) | ast.Call(ast.Name("float"), [ast.Constant()], []),
+        ) if f.is_builtin(function) and (listed := _listed_set(f, whole)) is not None:
+            new = ast.copy_location(ast.Subscript(owner, listed, ast.Store()), target)
+            return ast.copy_location(ast.Assign([new], s.value), s)
+    return s
+
+
 def _list_order_is_seen(f: Frame, name: str) -> bool:
     """Whether the function uses a list in a way that shows its order: other than to ask how long it is or what it has, to sort
     it, and to set the parts of a tensor at these places to a constant."""

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.changes.putting import ChangedPlace
 from backends.acrobat.frontend.evaluator.changes.scope import assign, stored
 from backends.acrobat.frontend.evaluator.changes.summed_entries import changes_part
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
+from backends.acrobat.frontend.evaluator.containers.any_order import with_places_in_any_order
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
 from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -54,7 +55,7 @@ BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 @handles(STATEMENTS, ast.Assign)
 def _assign(f: Frame, s: ast.Assign) -> None:
-    owned = set(f.owned)
+    s, owned = with_places_in_any_order(f, s), set(f.owned)
     if isinstance(s.targets[0], (ast.Tuple, ast.List)):
         f.taken_at_once.add(s.value)
     hand_on(f, s.value)

@@ -22,7 +22,7 @@ import builtins
 from functools import lru_cache
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -173,16 +173,6 @@ def shared_factory(f: Frame, node: ast.AST, what: str) -> SharedFactory | None:
 @handles(CALLS, SharedFactory)
 def _made_by_factory(f: Frame, node: ast.AST, factory: SharedFactory, args: object, kwargs: object, hint: str) -> Value:
     return _shared(f, node, factory.cls, f.empty(EMPTY.get(factory.what, ListT(UNKNOWN))))
-
-
-def _becomes_floats(have: Any, wanted: Any) -> bool:
-    """Whether ints in values of a type are floats in those of another one."""
-    match have, wanted:
-        case ListT(one), ListT(other):
-            return _becomes_floats(one, other)
-        case TupleT(some), TupleT(others) if len(some) == len(others):
-            return any(map(_becomes_floats, some, others))
-    return bool(have in (INT, BOOL) and wanted == FLOAT)
 
 
 def _refuse_kept_view(f: Frame, node: ast.Call) -> None:

@@ -620,7 +620,7 @@ WRONG = {
     "-'a'": "bad operand type for unary -: 'str'",
     "~(s.n / 2)": "this operator does not take a float",
     "s.n if self.forward else 0": "this has no truth value here",
-    "s.n is 1": "`is` only compares with None, and objects of the instance",
+    "s.n is 1": "`is` only compares with None, bools, and objects of the instance",
     "s == s": "`equal`: tensors inside of tuples or objects are not compared",
     "s.y": "In has no field `y`",
     "self.y": "M has no attribute `y`",

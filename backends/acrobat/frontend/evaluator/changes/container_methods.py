@@ -34,8 +34,10 @@ from backends.acrobat.frontend.evaluator.containers.records import updated as up
 from backends.acrobat.frontend.evaluator.containers.set_operators import SET_METHODS, merged, of_sets
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_difference
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, constant
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.derived_values import derived_class
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
+from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items, list_of
@@ -43,6 +45,8 @@ from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.joined import PlaceInSource
 from backends.acrobat.frontend.instances.record_classes import is_name
@@ -109,6 +113,12 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             return _pop(f, node, node.func.value, whole, key, others)
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _set_default(f, node, node.func.value, whole, key, value)
+        case "set", "union", [spread] if is_spread(spread):  # `set().union(*sets)`
+            text = "{item for part in parts for item in part}"
+            names = {"part": hidden("part", node), "item": hidden("item", node)}  # type: ignore[arg-type]
+            more = f.expression(quoted_expression(node, text, parts=CompiledNode(spread.value), **names))
+            together = of_sets(f, node, "bitor", whole, more)
+            return unknown() if together is None else together
         case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
             is_set = kind_of(other) == "set"
             other = other if is_set else set_of(f, node, iterable(f, other))

@@ -37,6 +37,7 @@ from backends.acrobat.frontend.kinds import (
     is_list,
     is_never,
     is_object,
+    is_unknown,
     kind,
     nothing_known,
     type_of,
@@ -47,7 +48,7 @@ from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.specials import AttributesByName, Endless
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import END, HELD, Static, Value, unknown
+from backends.acrobat.frontend.values import END, HELD, Dyn, Static, Value, unknown
 
 ENDLESS = (
     "an iterator without an end has a name here if it is `itertools.count`, or a generator with one `yield` in a `while True`, "
@@ -159,6 +160,8 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
     star, after = elts[at], len(elts) - at - 1
     assert isinstance(star, ast.Starred)
     value = untupled(value)
+    if isinstance(value, Dyn) and kind(value) == "dict" and not is_unknown(value):
+        value = iterable(f, value)  # its keys
     whole = f.static_list(value)
     parts = f.components(whole)
     if parts is not None:

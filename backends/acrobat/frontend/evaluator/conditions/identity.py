@@ -6,7 +6,7 @@ import ast
 from functools import partial
 
 from backends.acrobat.core.types import BOOL, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator.choices.choice import among, is_none, negation, optional
+from backends.acrobat.frontend.evaluator.choices.choice import among, is_none, negation, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.mixed import by_type
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.fields import identity
@@ -28,6 +28,8 @@ def is_same(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
     for one, other in ((a, b), (b, a)):
         if b != Static(None) and isinstance(one, Dyn) and f.mixed(one.type):
             return by_type(f, node, one, lambda _, inner, other=other: _same_of_types(f, node, inner, other, negate))  # type: ignore[misc]
+    if isinstance(b, Static) and isinstance(b.value, bool):
+        return _is_bool(f, node, a, b, negate)
     if b != Static(None):
         inside = [x if inner is None else guess(inner) for x in (a, b) for inner in [optional(f, x)]]
         if (optional(f, a) or optional(f, b)) is None or not all(map(is_object, inside)):
@@ -36,7 +38,7 @@ def is_same(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
             if any(map(is_array, inside)):
                 advice = "compare their values by `torch.equal(a, b)`, or note by an index or a name which one it is"
                 return f.problem(node, "`is` of tensors, which the program does not tell apart but by their values", advice)
-            return f.problem(node, "`is` only compares with None, and objects of the instance", "write `==`")
+            return f.problem(node, "`is` only compares with None, bools, and objects of the instance", "write `==`")
         result = f.call_with(comparing.same_object, [a, b], node)
         return negation(f, result) if negate and not is_unknown(result) else result
     if isinstance(a, Static):
@@ -48,6 +50,19 @@ def is_same(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
     if type_or_none(a) is NONE:  # an element of a list of None
         return Static(not negate)
     return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
+
+
+def _is_bool(f: Frame, node: ast.AST, a: Value, b: Static, negate: bool) -> Value:
+    """`a is True` or `a is False` of what is no value of several types: only a bool is one of these."""
+    if isinstance(a, Static):
+        return Static((a.value is b.value) != negate)
+    if isinstance(a, Dyn) and optional(f, a) is not None:
+        return open_optional(f, node, a, lambda some: is_same(f, node, some, b, negate), lambda: Static(negate))
+    if is_unknown(a):
+        return unknown()
+    if type(a) is Dyn and a.type == BOOL:
+        return f.host("ne" if negate else "eq", [a, b], BOOL)
+    return Static(negate)
 
 
 def _same_of_types(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:

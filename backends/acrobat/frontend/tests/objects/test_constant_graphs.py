@@ -556,7 +556,7 @@ class MatchesNodes(Decides):
         (WritesTo, VECTORS, "`feature` of a `Split` that was made outside of `forward` is assigned to"),
         (PutsInto, NAMES, "`append` changes an object that may be seen under another name than `kind`"),
         (ChangesAList, NAMES, "`append` changes a list that may be seen under another name than `below`"),
-        (Meets, [(splits(), x) for x in VECTORS], "`is` only compares with None, and objects of the instance"),
+        (Meets, [(splits(), x) for x in VECTORS], "`is` only compares with None, bools, and objects of the instance"),
         (MatchesNodes, VECTORS, "a `Split` that was made outside of `forward` is not taken apart by `match`"),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_recursion_that_counts_without_an_end_is_compiled_for_each_number_in_o
     monkeypatch.setattr(FunctionBody, "compile", counted)
     with pytest.raises(CompileError, match="`nonsense`"):
         build(with_forward(nn.Module(), counts_its_depth), sample=LISTS)
-    assert compiled["counts_its_depth"] > 2
+    assert compiled["counts_its_depth"] >= 2
     assert VERSIONS < compiled["descended"] < 2 * VERSIONS
 
 

@@ -255,8 +255,8 @@ def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -
 
 
 def _are_never_equal(*words: str) -> bool:
-    """Whether values of two of Python's types, by their words, are different whatever they are. (A tuple and a list are too, but
-    a tuple of the program may be a list in Python.)"""
+    """Whether values of two of Python's types, by their words, are different whatever they are. (A tuple and a list are, too,
+    but a tuple of the program may be a list in Python.)"""
     one, other = ("number" if word in NUMBERS else word for word in words)
     return one != other and {one, other} != {"tuple", "list"} and {one, other} <= {"number", "str", "tuple", "list", "dict"}
 

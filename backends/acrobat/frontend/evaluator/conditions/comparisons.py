@@ -26,9 +26,12 @@ from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import (
     as_kind,
+    is_array,
+    is_held_tensor,
     is_list,
     is_number,
     is_object,
+    is_string,
     is_unknown,
     kind,
     known,
@@ -138,6 +141,8 @@ def _of_values(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
             return Static(python(x, y))
         except TypeError as error:
             return f.problem(node, str(error))
+    if name in ("eq", "ne") and any(is_string(x) and (is_array(y) or is_held_tensor(y)) for x, y in ((a, b), (b, a))):
+        return Static(name == "ne")  # a string is no tensor
     for whole in () if nothing_known(a) or nothing_known(b) else COMPARED_AS_WHOLES:
         mask = whole(f, op, a, b)
         if mask is not None:

@@ -84,7 +84,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return for_each_type(
                 f, node, [chosen], lambda one: subscript(f, node, value, ast.copy_location(CompiledNode(one[0]), at))
             )
-        if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
+        none_is_a_key = isinstance(value, Static) and isinstance(value.value, dict) and None in value.value
+        if isinstance(chosen, Dyn) and optional(f, chosen) is not None and not none_is_a_key:
             index = ast.copy_location(CompiledNode(opened(f, index, chosen)), index)
     if isinstance(index, (ast.Name, ast.Attribute)) and (told := told_constants(f, index)) and _has_keys(f, node, value, told):
         name = index

@@ -1,12 +1,13 @@
 """`dict(d, name=value)` is compiled as the display `{**dict(d), "name": value}`, and `d.get(key, {}).get(name, value)` as
 `d[key].get(name, value) if key in d else value`, because an empty dictionary has no common type with one that has names as
-keys. The default in `for x in d.get(key, ())` becomes an empty list, which has a common type with other lists."""
+keys. The default in `for x in d.get(key, ())`, and in `set(d.get(key, ()))`, becomes an empty list, which has a common type
+with other lists."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from copy import copy
 from typing import Any
 
@@ -24,16 +25,18 @@ class DictCall(ast.Dict):
 
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with these in place of such calls. `namespace` has the values of the names from outside of it."""
-    if any(_of_nothing(x) for x in every_node(definition)):
-        definition = replaced(definition, lambda x: _of_nothing(x) or x)
+    taken = bound_names(definition) | set(namespace)
+    if any(_of_nothing(x, taken) for x in every_node(definition)):
+        definition = replaced(definition, lambda x: _of_nothing(x, taken) or x)
     calls = [x for x in every_node(definition) if _of_dict(x)]
     if not calls or "dict" in bound_names(definition) or namespace.get("dict", dict) is not dict or builtins.dict is not dict:
         return definition
     return replaced(definition, lambda x: as_display(x, x.func) if _of_dict(x) else x)  # type: ignore[no-any-return]
 
 
-def _of_nothing(node: ast.AST) -> ast.AST | None:
-    """The replacement of `d.get("key", {}).get("name", value)`, or of a loop over `d.get(key, ())`; None for other nodes."""
+def _of_nothing(node: ast.AST, taken: Set[str]) -> ast.AST | None:
+    """The replacement of `d.get("key", {}).get("name", value)`, of a loop over `d.get(key, ())`, or of `set(d.get(key, ()))`
+    and the like; None for other nodes. `taken`: names that do not stand for Python's own functions."""
     match node:
         case (
             ast.For(iter=ast.Call(ast.Attribute(attr="get"), [key, ast.Tuple([])], []) as walked)
@@ -42,6 +45,14 @@ def _of_nothing(node: ast.AST) -> ast.AST | None:
             result = copy(node)
             result.iter = quoted_expression(walked, "get(key, [])", get=walked.func, key=key)
             return result
+        case ast.Call(
+            ast.Name("set" | "frozenset" | "list" | "sorted" | "len" as name),
+            [ast.Call(ast.Attribute(attr="get"), [key, ast.Tuple([])], []) as walked],
+            _,
+        ) if name not in taken:
+            call = copy(node)
+            call.args = [quoted_expression(walked, "get(key, [])", get=walked.func, key=key)]
+            return call
         case ast.Call(
             ast.Attribute(
                 ast.Call(ast.Attribute(ast.Name() as d, "get"), [ast.Constant(str()) as key, ast.Dict([])], []), "get"

@@ -88,8 +88,8 @@ def _before_inplace(function: Callable[..., Any]) -> int:
 OF_TWO = {"min", "max", "maximum", "minimum", "add", "sub", "mul", "div", "dot", "matmul", "mm", "mv", "bmm"}
 """Functions of two tensors. A list of run-time length that is given to them with `*` must have as many elements as make two;
 other lengths are errors of the instance, for `max` and `min` too, which mean something else with one."""
-OF_ONE = {"sin", "cos", "exp", "log", "neg", "sqrt", "tanh", "sigmoid", "relu", "floor", "abs", "square", "sign"}
-"""Functions of one tensor, which is what such a list must have."""
+OF_ONE = {"sin", "cos", "exp", "log", "neg", "sqrt", "tanh", "sigmoid", "relu", "floor", "square"}
+"""Functions of one tensor beside those of the library, whose parameters tell it. Such a list must have one."""
 
 
 def _spread_over(name: str, args: Sequence[Value]) -> list[str]:

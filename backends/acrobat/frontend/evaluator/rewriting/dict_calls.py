@@ -25,8 +25,8 @@ class DictCall(ast.Dict):
 
 def with_displays(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
     """A function with these in place of such calls. `namespace` has the values of the names from outside of it."""
-    taken = bound_names(definition) | set(namespace)
-    if any(_of_nothing(x, taken) for x in every_node(definition)):
+    if any(_of_nothing(x, frozenset()) for x in every_node(definition)):
+        taken = bound_names(definition) | namespace.keys()
         definition = replaced(definition, lambda x: _of_nothing(x, taken) or x)
     calls = [x for x in every_node(definition) if _of_dict(x)]
     if not calls or "dict" in bound_names(definition) or namespace.get("dict", dict) is not dict or builtins.dict is not dict:

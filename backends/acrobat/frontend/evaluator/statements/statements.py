@@ -289,8 +289,10 @@ def _note_unassigned(f: Frame, s: ast.If | ast.Match, rest: Body) -> None:
     """Note of the names that some arms of a statement assign, and the statements behind it read, that they have no value yet:
     reading one is an error of the instance on the ways on which none was assigned, such as that of a `match` without a case for
     the value."""
-    for name in names_in(rest, ast.Load):
-        if name not in f.env and name not in f.poisoned and name in assigned([s]):
+    without = [name for name in assigned([s]) if name not in f.env and name not in f.poisoned]
+    read = {*names_in(rest, ast.Load)} if without else set()
+    for name in without:
+        if name in read:
             f.env[name] = NOTHING
             f.unassigned_in_arms.add(name)
 

@@ -43,9 +43,10 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     escapes = escapes_of(function)
     tried = escapes is not None or any(isinstance(x, (ast.Try, ast.With)) for x in every_node(written))
     raising = program.raising_in(file) if tried else frozenset()
+    followed = program.followed_in(file) if tried else frozenset()
     gives_part = program.gives_part(function)
     generators = program.lazy_in(file)
-    key = (function, cls, tuple(attributes.items()), raising, gives_part, frozenset(generators))
+    key = (function, cls, tuple(attributes.items()), raising, followed, gives_part, frozenset(generators))
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         lazy = with_lazy_loops(written, function.__globals__, closure(function), generators)
@@ -55,7 +56,7 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         plain = with_displays(with_counters(tests, namespace), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if gives_part else result
-        result = with_ways_out(result, namespace, raising, escapes, note) if tried else result
+        result = with_ways_out(result, namespace, raising, followed, escapes, note) if tried else result
         program.definitions[key] = as_variables(result, attributes) if attributes else result
     for called in _taken_for_pythons(written):
         if _means_another(called, written, function.__globals__ | closure(function)):

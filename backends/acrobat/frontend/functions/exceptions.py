@@ -30,7 +30,15 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
-from backends.acrobat.frontend.evaluator.syntax.raised import CallTried, Caught, CaughtTry, Escapes, RaisedHere
+from backends.acrobat.frontend.evaluator.syntax.raised import (
+    CallTried,
+    Caught,
+    CaughtTry,
+    Escapes,
+    LookupsTried,
+    RaisedHere,
+    TryKey,
+)
 from backends.acrobat.frontend.functions.managers import as_try
 from backends.acrobat.frontend.functions.outcomes import returned
 from backends.acrobat.frontend.functions.raising_calls import alone, raises_inside, with_calls_alone, with_test_inside
@@ -64,25 +72,30 @@ def with_ways_out(
     definition: ast.FunctionDef,
     namespace: Mapping[str, Any],
     places: Set[Place],
+    followed: Set[TryKey],
     escapes: Escapes | None,
     note: Callable[[str, Any], None],
 ) -> ast.FunctionDef:
-    """A function as it is compiled, with the calls at `places` apart, which raise what is caught. `note` is told what a name
-    that matters stands for in the file."""
+    """A function as it is compiled, with the calls at `places` apart, which raise what is caught. A `try` at one of `followed`
+    catches exceptions of Python's own as others catch the model's. `note` is told what a name that matters stands for in the
+    file."""
     own = bound_names(definition)
-    known = {name: x for name, x in namespace.items() if name not in own}
+    known = {name: x for name, x in (vars(builtins) | dict(namespace)).items() if name not in own}
     ways = []
     for i, caught in enumerate(() if escapes is None else escapes.caught, 1):
         ways.append(Way(caught, lambda at, kept, i=i: [returned(at, escapes, i, kept)], True))  # type: ignore[misc,arg-type]
     result = copy(definition)
-    result.body = _WaysOut(known, places, note).body(map(copied, definition.body), ways)
+    result.body = _WaysOut(known, places, followed, note).body(map(copied, definition.body), ways)
     return result
 
 
 class _WaysOut:
-    def __init__(self, known: Mapping[str, Any], places: Set[Place], note: Callable[[str, Any], None]) -> None:
+    def __init__(
+        self, known: Mapping[str, Any], places: Set[Place], followed: Set[TryKey], note: Callable[[str, Any], None]
+    ) -> None:
         self.known = known
         self.places = places
+        self.followed = followed
         self.note = note
         self.handled: Handled | None = None
 
@@ -90,6 +103,12 @@ class _WaysOut:
         return [new for s in body for new in self.statement(s, ways)]
 
     def statement(self, s: ast.stmt, ways: Sequence[Way]) -> list[ast.stmt]:
+        if ways:
+            if (tried := self._lookups(s, ways)) is not None:
+                return [tried, *self._statement(s, ways)]
+        return self._statement(s, ways)
+
+    def _statement(self, s: ast.stmt, ways: Sequence[Way]) -> list[ast.stmt]:
         if ways:
             if (call := alone(s, self.places)) is not None:
                 return [self._call(s, call, ways)]
@@ -115,6 +134,19 @@ class _WaysOut:
                 for case in s.cases:
                     case.body = self.body(case.body, ways)
         return [s]
+
+    def _lookups(self, s: ast.stmt, ways: Sequence[Way]) -> ast.stmt | None:
+        """What tests, before a statement, whether lookups in it would raise what is caught; None if that is none of Python's
+        exceptions, or there is no lookup."""
+        of_python = [w for w in ways if any(c.__module__ == "builtins" for c in w.caught.classes)]
+        if not of_python or not isinstance(s, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)):
+            return None
+        if not any(isinstance(x, (ast.Subscript, ast.Call, ast.BinOp)) for x in every_node(s)):
+            return None
+        leave = [w.leave(s, ast.copy_location(ast.Constant(0), s)) for w in of_python]
+        result = LookupsTried([], [ast.ExceptHandler(None, None, body) for body in leave], [], [])
+        result.tried, result.caught = copied(s), tuple(w.caught for w in of_python)
+        return placed(s, result)
 
     def _call(self, s: ast.stmt, call: ast.Call, ways: Sequence[Way]) -> ast.stmt:
         """A statement that is a call, with the ways out for what it raises."""
@@ -184,7 +216,8 @@ class _WaysOut:
         """What a name, or a name in a module, stands for; None for other expressions."""
         match written:
             case ast.Name(name) | ast.Attribute(ast.Name(name)) if name in self.known:
-                self.note(name, self.known[name])
+                if not hasattr(builtins, name):
+                    self.note(name, self.known[name])
                 return self.known[name] if isinstance(written, ast.Name) else getattr(self.known[name], written.attr, None)
         return None
 
@@ -194,7 +227,7 @@ class _WaysOut:
         if s.handlers and s.finalbody:
             inner = ast.copy_location(ast.Try(s.body, s.handlers, s.orelse, []), s)
             return self._try(ast.copy_location(ast.Try([inner], [], [], s.finalbody), s), ways)
-        caught = [self._caught(h, ways) for h in s.handlers]
+        caught = [self._caught(h, ways, (s.lineno, s.col_offset) in self.followed) for h in s.handlers]
         of_own = bool(caught) and None not in caught
         inside = [*ways]
         if of_own:
@@ -224,11 +257,14 @@ class _WaysOut:
         found = [getattr(builtins, x.id, None) if isinstance(x, ast.Name) else BaseException for x in parts]
         return tuple(x for x in found if isinstance(x, type))
 
-    def _caught(self, handler: ast.ExceptHandler, ways: Sequence[Way]) -> Caught | None:
-        """What a handler catches, if that is exceptions of the model's own classes alone."""
+    def _caught(self, handler: ast.ExceptHandler, ways: Sequence[Way], followed: bool) -> Caught | None:
+        """What a handler catches, if that is exceptions of the model's own classes alone; in a `try` that is `followed` also
+        those of Python's own."""
         written = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        classes = [self._meant(x) for x in written]
-        if not all(isinstance(c, type) and issubclass(c, Exception) and c.__module__ != "builtins" for c in classes):
+        classes = [Exception if x is None else self._meant(x) for x in written]
+        if not all(isinstance(c, type) and issubclass(c, Exception) for c in classes):
+            return None
+        if not followed and any(c.__module__ == "builtins" for c in classes):
             return None
         raised = [x for b in handler.body for x in every_node(b) if isinstance(x, ast.Raise)]
         again = [x for x in raised if x.exc is None or handler.name and is_variable(x.exc, handler.name)]

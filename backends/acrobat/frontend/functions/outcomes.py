@@ -83,7 +83,7 @@ def returned(at: ast.stmt, escapes: Escapes, which: int, value: ast.expr) -> ast
 def outcome_of(call: FunctionCall, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
     """What a call gives of a function that raises what is caught around it; None for other calls. Raises Refused."""
     f, program = call.f, call.program
-    raised = [c for c in program.raised.get(call.function, ()) if issubclass(c, f.catching)]
+    raised = [c for c in program.raised.get(call.function, ()) if issubclass(c, f.catching) and not call.of_library]
     if escapes_of(call.function) is not None:
         return None
     if not raised:

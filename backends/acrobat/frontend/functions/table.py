@@ -19,12 +19,14 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.callables.callbacks import version_for
+from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.sizes import Size
 from backends.acrobat.frontend.evaluator.rewriting.generator_bodies import Generator
 from backends.acrobat.frontend.evaluator.rewriting.outputs import Changing, assigns_items, changes_object
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
+from backends.acrobat.frontend.evaluator.syntax.raised import TryKey
 from backends.acrobat.frontend.functions.body import FunctionBody
 from backends.acrobat.frontend.functions.call import FunctionCall
 from backends.acrobat.frontend.functions.carried import CarriedValues
@@ -77,6 +79,7 @@ class Functions:
         self.only_none: set[Any] = set()  # those of them of which no round has found more: for these arguments they give None
         self.raised: dict[Any, set[type]] = {}  # function -> the classes of exceptions that it raises, also in what it calls
         self.raising: set[tuple[str, Place]] = set()  # calls that raise what is caught, and are not alone in their statement
+        self.followed_tries: dict[tuple[str, TryKey], Refused] = {}  # see `follow_raises`
         self.gives_iterators: set[Any] = set()  # functions that give iterators, as lists of what these give
         self.walked_of: dict[Any, set[tuple[str, bool]]] = {}  # functions -> parameters, see `lists/kept_iterators`
         self.walked_fields: set[tuple[type, str]] = set()  # attributes with lists that iterators go through which are kept
@@ -216,6 +219,19 @@ class Functions:
     def raising_in(self, file: str) -> frozenset[Place]:
         """The places in a file of calls that raise what is caught, which the next round takes out of their statements."""
         return frozenset(place for where, place in self.raising if where == file)
+
+    def follow_raises(self, file: str, place: TryKey, refused: Refused) -> bool:
+        """Have the next round follow each `raise` in a `try` that catches exceptions of Python's own, which was `refused` as a
+        test for what would raise one. False if that is done already."""
+        if (file, place) in self.followed_tries:
+            return False
+        self.followed_tries[file, place] = refused
+        self.changed = self.incomplete = True
+        return True
+
+    def followed_in(self, file: str) -> frozenset[TryKey]:
+        """The places in a file of the `try`s in which each `raise` is followed."""
+        return frozenset(place for where, place in self.followed_tries if where == file)
 
     def lazy_in(self, file: str) -> dict[Place, Generator]:
         """The generators in a file that this attempt puts around the bodies of the loops over them, by the places of the

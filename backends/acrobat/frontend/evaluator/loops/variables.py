@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.objects.classes import class_key
 from backends.acrobat.frontend.evaluator.objects.constant_graphs import reference
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, leaves, stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import RETURNED
-from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, is_last_use
+from backends.acrobat.frontend.evaluator.syntax.reading import begins_anew, first_use, is_last_use, is_own
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.constant_graphs import DICTIONARIES
 from backends.acrobat.frontend.kinds import (
@@ -110,6 +110,9 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
     Where the loop was entered with the same types before, as in a trial of a loop around it, that begins with what was found
     then: types only widen in a round of compiling the program."""
     carried = _names(f, s)
+    only_assigned_inside = _of_earlier_rounds(f, s, carried)
+    f.env |= dict.fromkeys(only_assigned_inside, NOTHING)
+    carried += only_assigned_inside
     f.env |= {name: as_list_of_tensors(f, f.env[name]) for name in carried if changes_in(s.body, name)}
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
@@ -158,6 +161,8 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
                     continue
                 del types[name], f.env[name]
                 f.owned.discard(name)
+                if name in only_assigned_inside:
+                    continue  # each round reads what it has assigned itself
                 why = f"does not keep its type in the loop: {f.places([first[name], *ways.values(name)])}"
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
         if types == before and sizes == sizes_after and alike.keys() == alike_after.keys():
@@ -212,6 +217,14 @@ def _names(f: Frame, s: LoopStatement) -> list[str]:
             f.env[name] = NOTHING
         carried.append(name)
     return carried
+
+
+def _of_earlier_rounds(f: Frame, s: LoopStatement, carried: Sequence[str]) -> list[str]:
+    """The names without a value before a loop that a round may read before it assigns them, as `if i > 0: step = x - last` and
+    `last = x`, besides those that are `carried` anyway."""
+    targets = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    others = [x for x in stored(s.body) if x not in targets and x not in carried and x not in f.env and x not in f.poisoned]
+    return sorted(x for x in others if is_own(f.definition, x) and first_use(s.body, x) is True)
 
 
 def _as_node(f: Frame, value: Value) -> Value:

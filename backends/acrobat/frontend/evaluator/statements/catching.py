@@ -25,10 +25,12 @@ from backends.acrobat.frontend.evaluator.frame.claims import claims
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, shown
-from backends.acrobat.frontend.evaluator.statements.caught_lookups import CAUGHT, as_test, fails_by_lookups
+from backends.acrobat.frontend.evaluator.statements.caught_lookups import CAUGHT, as_test, fails_by_lookups, lookups_fail
 from backends.acrobat.frontend.evaluator.statements.merging import merging
+from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
-from backends.acrobat.frontend.evaluator.syntax.raised import CallTried, CaughtTry, RaisedHere, classes_of
+from backends.acrobat.frontend.evaluator.syntax.own_nodes import own_nodes
+from backends.acrobat.frontend.evaluator.syntax.raised import CallTried, CaughtTry, LookupsTried, RaisedHere, classes_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, LEAVING, STATEMENTS, TEXTS, Exits, handles
 from backends.acrobat.frontend.kinds import is_object, is_unknown, type_or_none
 from backends.acrobat.frontend.specials import CaughtException
@@ -47,7 +49,7 @@ def _try(f: Frame, s: ast.Try) -> None:
     try:
         test = _as_test(f, s)
     except Refused as refused:
-        f.problem(s, refused.message, refused.advice)
+        _not_as_test(f, s, refused)
         test = None
     f.straight(s.body if test is None else [test])  # of a problem, for those in it and the names that it assigns
 
@@ -59,8 +61,14 @@ def _try_leaving(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -
     try:
         return f.value_of([_as_test(f, s), *rest], exits)
     except Refused as refused:
-        f.problem(s, refused.message, refused.advice)
+        _not_as_test(f, s, refused)
         return f.value_of([*s.body, *rest], exits)
+
+
+def _not_as_test(f: Frame, s: ast.Try, refused: Refused) -> None:
+    """Have a `try` that is not compiled as a test followed by each `raise` in it, in the next round; a problem if it is."""
+    if not f.program.follow_raises(f.file, (s.lineno, s.col_offset), refused):
+        f.problem(s, refused.message, refused.advice)
 
 
 def _with_end(f: Frame, s: ast.Try, rest: Sequence[ast.stmt], exits: Exits) -> Value:
@@ -91,6 +99,7 @@ def _caught(f: Frame, s: CaughtTry) -> None:
         return
     with _catching(f, s):
         f.straight(s.body)
+    _refuse_unreached(f, s)
     f.straight(s.orelse)
 
 
@@ -111,7 +120,7 @@ def _catching(f: Frame, s: CaughtTry) -> Iterator[None]:
 
 def _followed(f: Frame, s: CaughtTry, exits: Exits, ends: Callable[[Sequence[ast.stmt]], Value]) -> Value:
     """The value of a body with this `try`. `ends` compiles its `else`, or an `except`, and what follows."""
-    around = f.catching
+    around, reached = f.catching, False
 
     def outside(work: Any) -> Any:
         """`work`, which compiles what stands outside of the `try`."""
@@ -126,9 +135,11 @@ def _followed(f: Frame, s: CaughtTry, exits: Exits, ends: Callable[[Sequence[ast
         return run if work is not None else None
 
     def raises(at: RaisedHere, kept: Value) -> Value:
+        nonlocal reached
         if at.key != s.key:
             assert exits.raises is not None
             return exits.raises(at, kept)
+        reached = True
         handler, caught = s.handlers[at.which], s.caught[at.which]
         if caught.is_read:
             f.rebind(hidden("caught", handler), kept)  # type: ignore[arg-type]
@@ -138,7 +149,17 @@ def _followed(f: Frame, s: CaughtTry, exits: Exits, ends: Callable[[Sequence[ast
 
     ways = [lambda: ends(s.orelse), exits.returns, exits.breaks, exits.continues, raises]
     with _catching(f, s):
-        return f.value_of(s.body, Exits(*map(outside, ways)))
+        value = f.value_of(s.body, Exits(*map(outside, ways)))
+    if not reached and not f.trials and not f.program.incomplete:
+        _refuse_unreached(f, s)
+    return value
+
+
+def _refuse_unreached(f: Frame, s: CaughtTry) -> None:
+    """A problem of a `try` that catches exceptions of Python's own, none of which is raised by what is followed."""
+    refused = f.program.followed_tries.get((f.file, s.key))
+    if refused is not None:
+        f.problem(s, refused.message, refused.advice)
 
 
 def _exception(f: Frame, cls: type[Exception], kept: Value) -> Value:
@@ -156,6 +177,18 @@ def _raised_here(f: Frame, s: RaisedHere, rest: Sequence[ast.stmt], exits: Exits
     if exits.raises is None:
         return f.problem(s, "an exception that is caught is raised here in a way that is not followed")
     return exits.raises(s, kept)
+
+
+@handles(LEAVING, LookupsTried)
+def _lookups_tried(f: Frame, s: LookupsTried, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    tests = list[ast.stmt]()
+    for handler, caught in zip(s.handlers, s.caught, strict=True):
+        if (test := lookups_fail(f, s.tried, caught.classes)) is not None:
+            if caught.is_read:
+                what = "an exception of Python's own is read here, which the language has no value for"
+                return f.problem(s.tried, what, "leave out the name behind `as`")
+            tests.append(placed(s.tried, ast.If(test, handler.body, [])))
+    return f.value_of([*tests, *rest], exits)
 
 
 @handles(LEAVING, CallTried)
@@ -240,6 +273,8 @@ def _text_of_exception(f: Frame, value: CaughtException, name: str) -> Value | N
 
 def _as_test(f: Frame, s: ast.Try) -> ast.stmt:
     """The test that a `try` becomes which catches exceptions of Python's own. Raises Refused for other forms."""
+    if any(isinstance(x, ast.Raise) for b in s.body for x in own_nodes(b)):
+        raise Refused("there is a `raise` in this `try`", FORM)
     written = s.handlers[0].type if len(s.handlers) == 1 else None
     kind = f.borrowed(written) if written is not None else None
     catches_all = len(s.handlers) == 1 and (written is None or kind == Static(Exception))

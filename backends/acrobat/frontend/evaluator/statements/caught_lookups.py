@@ -26,13 +26,13 @@ from backends.acrobat.frontend.evaluator.syntax.bodies import placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, quoted_expression
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_string, kind, nothing_known, retyped, type_of, type_or_none
+from backends.acrobat.frontend.kinds import is_number, is_string, kind, nothing_known, retyped, type_of, type_or_none
 from backends.acrobat.frontend.syntax_nodes import children, every_node
 from backends.acrobat.frontend.types import SYMBOL, word_of_type
 from backends.acrobat.frontend.values import Dyn, Static, unknown
 from backends.acrobat.library import strings
 
-CAUGHT = (KeyError, IndexError, LookupError, ValueError, StopIteration)
+CAUGHT = (KeyError, IndexError, LookupError, ValueError, StopIteration, ZeroDivisionError, ArithmeticError)
 ADVICE = "exceptions of Python's own are caught where `try` begins with a lookup: `try: h = memo[x]`, `except KeyError:`"
 COMPUTED, NAME_BEFORE = "the lookup of this `try` is of something that is computed there", "give it a name before the `try`"
 WITHOUT_EFFECT = frozenset({"len", "int", "str", "tuple", "id", "lower", "upper", "strip", "item", "split"})
@@ -69,6 +69,23 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
     every = list(tests.values())
     body = [*_with_named_value(s.body[0]), *s.body[1:], *s.orelse]
     return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
+
+
+def lookups_fail(f: Frame, s: ast.stmt, classes: Sequence[type]) -> ast.expr | None:
+    """Whether one of the lookups with which a statement begins will fail with an exception of one of the classes; None if none
+    does. The failures of other lookups are errors of the instance."""
+    tests: dict[ast.AST, ast.expr] = {}
+    for node in _inner_first([s]):
+        try:
+            test = _test(f, node, classes)
+        except Refused:
+            continue
+        if test is not None and _is_first(s, node, tests):
+            tests[node] = test
+    if not tests:
+        return None
+    every = list(tests.values())
+    return ast.UnaryOp(ast.Not(), every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every))
 
 
 def fails_by_lookups(body: Sequence[ast.stmt]) -> bool:
@@ -124,6 +141,8 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
             if not _has_no_effect(written):
                 raise Refused("what this `try` reads a number from is computed there", "give it a name before the `try`")
             return _reads_as_number(f, name, written, TypeError in classes)
+        case ast.BinOp(_, ast.Div() | ast.FloorDiv() | ast.Mod(), divisor) if issubclass(ZeroDivisionError, tuple(classes)):
+            return _is_not_zero(f, divisor)
         case ast.Call(ast.Name("next"), [ast.Name() | ast.Attribute() as owner], []) if StopIteration in classes:
             return _has_next(f, node, owner)
         case _:
@@ -143,6 +162,17 @@ def _test(f: Frame, node: ast.AST, classes: Sequence[type]) -> ast.expr | None:
         return ast.Compare(key, [ast.In()], [owner])
     size: ast.expr = ast.Call(CompiledNode(Static(len)), [owner], [])
     return ast.Compare(ast.UnaryOp(ast.USub(), size), [ast.LtE(), ast.Lt()], [key, size])
+
+
+def _is_not_zero(f: Frame, divisor: ast.expr) -> ast.expr | None:
+    """Whether a number by which is divided is not 0; None for a tensor, which may be 0. Raises Refused."""
+    with f.trial():
+        value = f.borrowed(divisor)
+    if not is_number(value):
+        return None
+    if not _has_no_effect(divisor):
+        raise Refused("what this `try` divides by is computed there", NAME_BEFORE)
+    return ast.Compare(divisor, [ast.NotEq()], [ast.Constant(0)])
 
 
 def _has_next(f: Frame, node: ast.AST, owner: ast.expr) -> ast.expr:
@@ -234,6 +264,8 @@ def _is_first(statement: ast.stmt, node: ast.AST, tested: Collection[ast.AST]) -
             pass
         case _:
             return False
+    if not any(x is node for x in every_node(value)):
+        return False
     above = list(_above(value, node))
     sure = not any(isinstance(x, SOMETIMES) for x in above)
     inside = set(every_node(node))

@@ -48,6 +48,14 @@ class CallTried(ast.Try):
     caught: tuple[Caught, ...]
 
 
+class LookupsTried(ast.Try):
+    """Stands before a statement, `tried`, in whose lookups Python may raise what is caught. For each of `caught` there is a
+    handler, which leaves the body if one would."""
+
+    tried: ast.stmt
+    caught: tuple[Caught, ...]
+
+
 def classes_of(caught: tuple[Caught, ...]) -> tuple[type[Exception], ...]:
     """All classes of which exceptions are caught."""
     return tuple(cls for each in caught for cls in each.classes)

@@ -171,7 +171,34 @@ def _use(s: ast.stmt, name: str) -> bool | None:
             return True if first_use(orelse, name) else None
         case ast.While(test, inner, orelse):
             return True if reads(test, name) or first_use(inner, name) or first_use(orelse, name) else None
+        case ast.With(items, inner):
+            if any(reads(item, name) for item in items):
+                return True
+            return False if any(_stores(item, name) for item in items) else first_use(inner, name)
+        case ast.Match(subject, cases):
+            return True if reads(subject, name) else _use_of_cases(cases, name)
+        case ast.Try(inner, handlers, orelse, finalbody):
+            arms = [first_use([*inner, *orelse], name), *(first_use(handler.body, name) for handler in handlers)]
+            if True in arms or first_use(finalbody, name) or any(h.type is not None and reads(h.type, name) for h in handlers):
+                return True
+            return False if set(arms) == {False} else first_use(finalbody, name)
     return True if reads(s, name) else None
+
+
+def _use_of_cases(cases: Sequence[ast.match_case], name: str) -> bool | None:
+    """What happens to a name first in the cases of a `match`."""
+    arms: list[bool | None] = []
+    for case in cases:
+        if reads(case.pattern, name):
+            return True
+        binds = any(getattr(x, "name", getattr(x, "rest", None)) == name for x in every_node(case.pattern))
+        if not binds and case.guard is not None and reads(case.guard, name):
+            return True
+        arms.append(False if binds else first_use(case.body, name))
+    if True in arms:
+        return True
+    matches_all = isinstance(cases[-1].pattern, ast.MatchAs) and cases[-1].pattern.pattern is None and cases[-1].guard is None
+    return False if matches_all and set(arms) == {False} else None
 
 
 def _stores(target: ast.AST, name: str) -> bool:

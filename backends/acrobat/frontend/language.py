@@ -57,7 +57,7 @@ from backends.acrobat.frontend.evaluator.objects import (
     fields,
     made_dates,
 )
-from backends.acrobat.frontend.evaluator.scalars import numbers, operators, regex, strings
+from backends.acrobat.frontend.evaluator.scalars import checksums, numbers, operators, regex, strings
 from backends.acrobat.frontend.evaluator.statements import assignments, catching, failures, statements
 from backends.acrobat.frontend.tensors import (
     buffers,

@@ -17,7 +17,16 @@ from backends.acrobat.frontend.instances.constant_graphs import ConstantGraphs
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.made_trees import Guess, Pair, form_of, is_guess
 from backends.acrobat.frontend.instances.record_classes import Records
-from backends.acrobat.frontend.instances.shared import Choice, Noted, SharedGroup, Site, of_kind, sites_of_type, with_sites
+from backends.acrobat.frontend.instances.shared import (
+    NO_ELEMENTS,
+    Choice,
+    Noted,
+    SharedGroup,
+    Site,
+    of_kind,
+    sites_of_type,
+    with_sites,
+)
 from backends.acrobat.frontend.types import contains_unknown, word_of_type
 
 Attributes = tuple[str, ...]
@@ -111,7 +120,10 @@ class JoinedClasses:
         where lists of which types are made. The same object if that is nothing new."""
         types = tuple(dict.fromkeys((*self.shared_types, *(t for t, _ in noted))))
         parts = [(t, of_kind(sites, t, made)) for t, sites in noted]
-        parts += [(t, sites_of_type(t, made, choice == "alike")) for t in types] if choice != "named" else []
+        grouped = {site for g in self.shared for site in g.sites}
+        for t in types if choice != "named" else ():
+            sites = sites_of_type(t, made, choice == "alike")
+            parts.append((t, sites - grouped if t.item in NO_ELEMENTS else sites))  # what is shared already was not met as `t`
         groups = with_sites(self.shared, parts)
         if groups is self.shared:
             return self

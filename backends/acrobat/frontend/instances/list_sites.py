@@ -26,6 +26,14 @@ class ListSites:
         if span in self._at and isinstance(type, ListT) and type.item not in NO_ELEMENTS:
             self.types[self._at[span]] = type
 
+    def displayed_in(self, attribute: str) -> set[Site]:
+        """The places that make the elements of what attributes of this name get, as in `self.rows = {0: [], 1: []}`."""
+        found: set[Site] = set()
+        for outer in self.in_attributes.get(attribute, ()):
+            inside = [s for s in self.types if s != outer and _is_inside(s, outer)]
+            found.update(s for s in inside if not any(s != other and _is_inside(s, other) for other in inside))
+        return found
+
     def note_beside_shared(self, span: Span, type: Any, cls: type) -> None:
         """Note that a list of a type, made at the place with that position, stands where shared lists of a class do. The places
         that make these and that one make lists of one class in the next attempt."""
@@ -40,3 +48,7 @@ class ListSites:
             self.types[site] = type
         self._at[span] = site
         return next((g.cls for g in self._shared if site in g.sites), None)
+
+
+def _is_inside(one: Site, other: Site) -> bool:
+    return one[0] == other[0] and other[1:3] <= one[1:3] and one[3:] <= other[3:]

@@ -51,6 +51,15 @@ def sites_of_type(t: Any, made: Mapping[Site, Any], unknown: bool) -> frozenset[
     return frozenset(s for s, other in made.items() if _alike(t, other) and (unknown or other.item not in NO_ELEMENTS))
 
 
+def holds_lists(t: Any) -> bool:
+    """Whether there are lists, sets or dictionaries in those of an annotated type."""
+    match t:
+        case ListT(TupleT(items), rows=None) | ListT(items, rows=None):
+            parts = items if isinstance(items, tuple) else (items,)
+            return any(isinstance(x, ListT) and x.rows is None or isinstance(x, TupleT) for x in parts)
+    return False
+
+
 def of_kind(sites: frozenset[Site], t: Any, made: Mapping[Site, Any]) -> frozenset[Site]:
     """Those of the places that may make lists, sets or dictionaries, whichever `t` is. Of places that are not in `made` nothing
     is known."""

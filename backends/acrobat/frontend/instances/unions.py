@@ -20,6 +20,7 @@ from backends.acrobat.frontend.instances.joined import JoinedClasses
 from backends.acrobat.frontend.instances.made_trees import form_of, leaf_and_node
 from backends.acrobat.frontend.instances.places import Place
 from backends.acrobat.frontend.instances.record_classes import RecordOf
+from backends.acrobat.frontend.instances.shared import holds_lists
 from backends.acrobat.frontend.instances.written_types import WrittenTypes
 from backends.acrobat.frontend.types import MADE_NAMES, UNKNOWN, union_name, word_of_type
 
@@ -153,8 +154,14 @@ class Unions(WrittenTypes, ABC):
         self._unresolved.discard(cls)
         hinted = self.hints(cls)
         for name in self.attribute_names(cls):
-            self.fields[cls, name] = self.resolve(hinted[name])
+            self.fields[cls, name] = self._as_written(cls, hinted[name])
         self.changed = True
+
+    def _as_written(self, cls: type, hint: Any) -> Any:
+        """The type that the annotation of a field says. Of lists in lists, whose objects only the model makes, the values tell
+        which are shared ones."""
+        t = self.resolve(hint)
+        return UNKNOWN if self.has_shared and cls not in self.seen and holds_lists(t) else t
 
     def _register(self, cls: type, written: Sequence[type]) -> None:
         """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
@@ -183,7 +190,7 @@ class Unions(WrittenTypes, ABC):
         for member in ordered:
             hinted = self.hints(member)
             for f in dataclasses.fields(member):
-                self.fields[member, f.name] = self.resolve(hinted[f.name])
+                self.fields[member, f.name] = self._as_written(member, hinted[f.name])
 
     def attribute_names(self, cls: type) -> list[str]:
         """The attributes of a class in order, also of one whose objects are numbers."""

@@ -44,7 +44,7 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, first_items
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, elements_of, seen_inside
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
 from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, METHODS, handles
@@ -213,7 +213,8 @@ def _entries_by_name(f: Frame, owner: ast.expr, argument: ast.expr) -> Value | N
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
-    written = lambda a: _entries_by_name(f, owner, a) or as_set(f, s, f.as_number(f.expression(a)))  # noqa: E731
+    given = elements_of if name.endswith("update") else Frame.expression
+    written = lambda a: _entries_by_name(f, owner, a) or as_set(f, s, f.as_number(given(f, a)))  # noqa: E731
     if len(args) == 1:
         args = [counted_in_any_order(f, owner, name, args[0])]
     owner, values = found_before(f, owner, args, lambda: [written(a) for a in args])

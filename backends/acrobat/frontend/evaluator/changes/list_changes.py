@@ -27,7 +27,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import head
 from backends.acrobat.frontend.evaluator.lists.sequences_met import note_written
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_handed_over, seen_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, elements_of, is_handed_over, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, INDICES, ITEMS_PUT, WRITTEN, handles
@@ -57,7 +57,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     owner = in_source_order(f, owner)
     owned = set(f.owned)
     # first, as they may change the list, or make others refer to it
-    owner, values = found_before(f, owner, args, lambda: [f.expression(a) for a in args])
+    given = elements_of if name in ("extend", "extendleft") else Frame.expression
+    owner, values = found_before(f, owner, args, lambda: [given(f, a) for a in args])
     place_and_value = place(f, s, owner, name, "+" if name in ("append", "extend") else "")
     if place_and_value is None:
         return

@@ -22,7 +22,7 @@ import builtins
 from functools import lru_cache
 from typing import Any
 
-from backends.acrobat.core.types import INT, DataT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.evaluator.choices.choice import open_optional
 from backends.acrobat.frontend.evaluator.choices.nones import opened
@@ -260,15 +260,6 @@ def _as_result(f: Frame, value: Value) -> Value | None:
 
 
 RESULTS.append(_as_result)
-
-
-def holds_lists(t: Any) -> bool:
-    """Whether there are lists, sets or dictionaries in those of an annotated type."""
-    match t:
-        case ListT(TupleT(items), rows=None) | ListT(items, rows=None):
-            parts = items if isinstance(items, tuple) else (items,)
-            return any(isinstance(x, ListT) and x.rows is None or isinstance(x, TupleT) for x in parts)
-    return False
 
 
 def refuse_kept_iterator(f: Frame, source: ast.expr) -> None:

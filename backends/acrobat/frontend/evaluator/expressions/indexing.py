@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import INT, LIST, DataT, ListT
@@ -47,7 +48,7 @@ from backends.acrobat.frontend.kinds import (
 from backends.acrobat.frontend.specials import AttributesByName, FunctionTable, Keywords, OneOf, SliceOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import is_shared
-from backends.acrobat.frontend.values import END, Dyn, Placeholder, Special, Static, TupleV, Value, unknown
+from backends.acrobat.frontend.values import END, Dyn, ListedV, Placeholder, Special, Static, TupleV, Value, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -140,8 +141,11 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     items = f.components(value)
     assert items is not None
     if isinstance(index, ast.Slice):
-        bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
-        part = tuple(items[slice(*bounds)])
+        bounds = [f.expression(e) if e else None for e in (index.lower, index.upper, index.step)]
+        if items and not all(b is None or known(b)[0] for b in bounds):
+            return _part_of_tuple(f, node, value, items, bounds)
+        start, stop, step = (None if b is None else constant(b, "a bound") for b in bounds)
+        part = tuple(items[slice(start, stop, step)])
         return replace(value, items=part) if isinstance(value, TupleV) else TupleV(part)
     chosen = f.expression(index)
     if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
@@ -160,6 +164,17 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not isinstance(i, int) or not -len(items) <= i < len(items):
         return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
     return items[i]
+
+
+def _part_of_tuple(f: Frame, node: ast.AST, value: Value, items: Sequence[Value], bounds: Sequence[Value | None]) -> Value:
+    """The slice of a tuple whose `bounds` are known at run time only: its length then is, too."""
+    whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
+    if is_unknown(whole) or any(b is not None and is_unknown(b) for b in bounds):
+        return unknown()
+    if not is_list(whole):
+        return f.problem(node, f"a part of this is taken at run time, and its elements differ in type: {f.places(items)}")
+    part = _of_list(f, node, whole, ast.Slice(*(None if b is None else CompiledNode(b) for b in bounds)))  # type: ignore[arg-type]
+    return part if isinstance(value, ListedV) else as_tuple(part)
 
 
 def _differ_in_keys(items: Sequence[Value]) -> bool:
@@ -212,7 +227,8 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
         case tuple(), _:
             return _of_tuple(f, node, value, index)
         case list() as items, _:
-            return _of_tuple(f, node, Static(tuple(items)), index)
+            part = _of_tuple(f, node, Static(tuple(items)), index)
+            return as_kind(part, LIST) if isinstance(index, ast.Slice) and kind(part) == "varying tuple" else part  # type: ignore[arg-type]
         case str() as text, _:
             if isinstance(index, ast.Slice):
                 bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
@@ -234,10 +250,11 @@ def _of_string(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 
 @handles(SUBSCRIPTS, "object")
 def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    if isinstance(index, ast.Constant) and isinstance(index.value, str):
-        return field(f, node, value, index.value)
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases.get(value.type.name, ())
+    has_method = any(isinstance(getattr(cls, "__getitem__", None), FunctionType) for cls in classes)
+    if isinstance(index, ast.Constant) and isinstance(index.value, str) and not has_method:
+        return field(f, node, value, index.value)
     if len(classes) == 1 and issubclass(classes[0], RecordOf) and not isinstance(index, ast.Slice):
         key = f.expression(index)
         if known(key)[0]:

@@ -125,6 +125,8 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value, staged: Ca
         if constant not in table:
             return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
+    if not table and not is_unknown(key):
+        return fail(f, "KeyError: {0!r}", [key], strings_in([key]))
     keys = [k for k in table if may_equal(key, k)]
     values = [Static(table[k]) for k in keys]
     if 1 < len(keys) <= LARGEST and all(type(v.value) is dict for v in values) and not is_unknown(key):
@@ -237,7 +239,7 @@ def of_constant(
     name = method.__name__
     facts = [known(a) for a in args]
     of_dicts_and_lists = ("get", "index", "rindex", "rfind", "items", "keys", "values", "count")
-    of_strings = isinstance(owner, str) and name not in ("encode", "maketrans")
+    of_strings = isinstance(owner, str) and name != "maketrans"
     if name not in of_dicts_and_lists and not of_strings:
         return f.problem(node, f"`{name}` of a constant {type(owner).__name__} is not in the language")
     if all(k for k, _ in facts):
@@ -247,7 +249,7 @@ def of_constant(
             return fails_always(f, node, error)
         except TypeError as error:
             return f.problem(node, str(error))
-        return Static(list(result) if name in ("items", "keys", "values") else result)
+        return Static(list(result) if name in ("items", "keys", "values", "encode") else result)
     if any(is_unknown(a) and not is_empty(a) for a in args):
         f.program.incomplete = True
         return unknown()

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT
+from backends.acrobat.core.types import BOOL, INT, TUPLE, ListT, TupleT
 from backends.acrobat.frontend.evaluator.choices.choice import optional
 from backends.acrobat.frontend.evaluator.choices.returned import kept_apart, number_or_tensor
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
@@ -17,7 +17,7 @@ from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_list, nothing_known, type_of
 from backends.acrobat.frontend.tensor_types import extents
 from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, contains_unknown, has_role, is_tuple_type
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, held_in, unknown
 
 
 def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> Value:
@@ -50,7 +50,9 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
                 both = [t for t in both if t != NONE]
             target = datatypes.widen(cls, name, NONE if both == [NONE] else _covering(f, both))
-        return unknown() if contains_unknown(target) else held_in(Dyn(f.atom(f.coerce(value, target))))
+        if contains_unknown(target):
+            return unknown()
+        return held_in(Dyn(f.atom(f.coerce(_of_fixed_length(f, value, target), target))))
     except Mismatch as error:
         if _tells_apart(f, cls, name, value):
             return unknown()
@@ -61,6 +63,15 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             )
         f.problem(node, f"the field `{name}` of {cls.__name__}: {error}", rule)
         return unknown()
+
+
+def _of_fixed_length(f: Frame, value: Value, target: Any) -> Value:
+    """A tuple whose length is known at run time only, where the field has tuples of one length: another length is an error of
+    the instance. Other values unchanged."""
+    t = type_of(value)
+    if not (isinstance(target, TupleT) and not target.listed and isinstance(t, ListT) and t.rows is None and t.kind == TUPLE):
+        return value
+    return TupleV(tuple(f.components(value, len(target.items)) or ()))
 
 
 def _tells_apart(f: Frame, cls: type, name: str, value: Value) -> bool:

@@ -92,6 +92,19 @@ def origins(definition: ast.FunctionDef, node: ast.expr, fields_of: FieldsOf) ->
     return frozenset(found)
 
 
+def attributes_with(definition: ast.FunctionDef, node: ast.expr) -> frozenset[str]:
+    """The attributes of which the lists that `node` may be are elements, by name: of `self.rows[i]`, and of a name that gets
+    it."""
+    found: set[str] = set()
+    for x in (node, *(sources(definition, node.id) if isinstance(node, ast.Name) else ())):
+        match x:
+            case ast.Subscript(ast.Attribute(attr=name), index) if not isinstance(index, ast.Slice):
+                found.add(name)
+            case ast.Call(ast.Attribute(ast.Attribute(attr=name), method)) if method in TAKING:
+                found.add(name)
+    return frozenset(found)
+
+
 def _given_for(call: ast.Call, fields: Sequence[str], part: int | str) -> Iterator[ast.expr]:
     """The argument of a call that becomes a part of its result. `fields` has the names of the parts, in order."""
     name = part if isinstance(part, str) else fields[part] if -len(fields) <= part < len(fields) else ""

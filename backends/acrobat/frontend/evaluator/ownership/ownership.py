@@ -41,7 +41,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims, deep, spine
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership.origins import origins
+from backends.acrobat.frontend.evaluator.ownership.origins import attributes_with, origins
 from backends.acrobat.frontend.evaluator.syntax.reading import is_last_use
 from backends.acrobat.frontend.instances.record_classes import RecordOf
 from backends.acrobat.frontend.kinds import is_array, type_or_none
@@ -49,7 +49,7 @@ from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.specials import Method, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node, names_in
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Held, Static
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value
 
 LOOKING = frozenset(
     {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}
@@ -113,9 +113,12 @@ def note_list_seen_elsewhere(f: Frame, written: ast.expr | None, t: Any) -> None
     known = written is not None and f.definition is not None
     places = origins(f.definition, written, lambda call: _fields_of(f, call)) if known else ()  # type: ignore[arg-type]
     sites = {(f.file, *place) for place in places}
+    lists = f.program.datatypes.met.lists
     if isinstance(written, ast.Attribute):
-        sites |= f.program.datatypes.met.lists.in_attributes.get(written.attr, set())
-    f.program.datatypes.met.lists.changed_elsewhere.append((t, frozenset(sites)))
+        sites |= lists.in_attributes.get(written.attr, set())
+    for name in attributes_with(f.definition, written) if known else ():  # type: ignore[arg-type]
+        sites |= lists.displayed_in(name)
+    lists.changed_elsewhere.append((t, frozenset(sites)))
 
 
 def class_called(f: Frame, call: ast.Call) -> type | None:
@@ -196,6 +199,18 @@ def has_plain_items(f: Frame, value: Any) -> bool:
     it shares nothing changeable with it."""
     t = None if value is None else type_or_none(value)
     return isinstance(t, ListT) and t.rows is None and (contains_unknown(t.item) or not changeable(f, t.item))
+
+
+def elements_of(f: Frame, node: ast.expr) -> Value:
+    """As `Frame.expression`, for a list, set or dictionary of which only the elements are kept somewhere: a name that owned it
+    still does, unless the elements may be changed."""
+    if not isinstance(node, ast.Name):
+        return f.expression(node)
+    owned = claims(node.id) & f.owned
+    value = f.borrowed(node)
+    if not has_plain_items(f, value):
+        f.owned -= owned
+    return value
 
 
 def seen_through_view(f: Frame, node: ast.expr) -> None:

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.changes.summed_entries import changes_p
 from backends.acrobat.frontend.evaluator.changes.taken_out import claims_taken_out, takes_out
 from backends.acrobat.frontend.evaluator.containers.any_order import with_places_in_any_order
 from backends.acrobat.frontend.evaluator.containers.missing_keys import hand_on
-from backends.acrobat.frontend.evaluator.containers.shared_lists import holds_lists, kind_inside, refuse_kept_iterator
+from backends.acrobat.frontend.evaluator.containers.shared_lists import kind_inside, refuse_kept_iterator
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame.claims import Claims, claims
 from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
@@ -34,6 +34,7 @@ from backends.acrobat.frontend.evaluator.syntax.order import ListPath, Moved
 from backends.acrobat.frontend.evaluator.syntax.own_nodes import operation_of
 from backends.acrobat.frontend.evaluator.syntax.reading import is_kept
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, STATEMENTS, handles
+from backends.acrobat.frontend.instances.shared import holds_lists
 from backends.acrobat.frontend.kinds import (
     is_array,
     is_container,

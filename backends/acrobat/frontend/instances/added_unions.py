@@ -188,16 +188,17 @@ class AddedUnions:
             return {}
         return {word: words[word] for word in PYTHON_TYPES if word in words}
 
-    def mixture(self, types: Mapping[str, Any], nested: bool, none: bool) -> Any:
+    def mixture(self, types: Mapping[str, Any], nested: bool, none: bool, listed: bool = False) -> Any:
         """The type of the elements of tuples that the model makes: of the types of Python's own that `types` has by their words
-        in `PYTHON_TYPES`, `nested` also tuples of such elements, and with `none` also None."""
-        node = (tuple(types.items()), nested, none)
+        in `PYTHON_TYPES`, `nested` also tuples of such elements, `listed` also lists of them, and with `none` also None."""
+        node = (tuple(types.items()), nested, none, listed)
         if node not in self.trees:
-            words = [x for x in PYTHON_TYPES if x in types or nested and x == "tuple"]
+            words = [x for x in PYTHON_TYPES if x in types or nested and x == "tuple" or listed and x == "list"]
             tree = self.trees[node] = DataT(self.unused_name(f"Tree_{len(self.trees)}"))
             SHOWN[tree.name] = " or ".join(TYPES[x][0] for x in words)
-            inside = ListT(self.optional(tree) if none else tree, kind=TUPLE)
-            self.mixed[tree.name] = {x: types.get(x, inside) for x in words}
+            item = self.optional(tree) if none else tree
+            inside = {"tuple": ListT(item, kind=TUPLE), "list": ListT(item)}
+            self.mixed[tree.name] = {x: types[x] if x in types else inside[x] for x in words}
         return self.optional(self.trees[node]) if none else self.trees[node]
 
     def class_in_mixed(self, name: str, word: str) -> type:

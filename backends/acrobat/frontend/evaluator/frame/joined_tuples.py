@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from backends.acrobat.core.types import TUPLE, ListT, TupleT
+from backends.acrobat.core.types import LIST, TUPLE, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
+    SYMBOL,
     UNKNOWN,
     Mismatch,
     UnknownT,
@@ -44,9 +45,17 @@ def joined_tuples(f: TypesOfFrame, tuples: Sequence[Any], numbers: bool) -> Any:
         try:
             return part_by_part(f, tuples, numbers)
         except Mismatch:
-            if not any(is_tuple_type(x) for t in tuples for x in t.items) or _has_leaves_beside_lists(tuples):
+            nodes = any(is_tuple_type(x) for t in tuples for x in t.items) or _are_tagged(f, tuples)
+            if not nodes or _has_leaves_beside_lists(tuples):
                 raise
     return of_any_length(f, *tuples)
+
+
+def _are_tagged(f: TypesOfFrame, tuples: Sequence[Any]) -> bool:
+    """Whether tuples may be nodes of trees of which the first element says what they are, as `("number", 1.0)` and `("name",
+    word)`: functions make them that call each other or themselves."""
+    is_recursion = not f.program.recursive.isdisjoint(f.program.entered)
+    return is_recursion and all(t.items and t.items[0] == SYMBOL for t in tuples)
 
 
 def _has_leaves_beside_lists(tuples: Sequence[Any]) -> bool:
@@ -102,7 +111,7 @@ def _element(f: TypesOfFrame, types: Sequence[Any]) -> Any:
 def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
     """The mixed union of elements of these types, and of what is in the tuples among them. Raises Mismatch."""
     kinds: dict[str, list[Any]] = {}
-    nested, none, pending, visited = False, False, list(types), set[Any]()
+    nested, listed, none, pending, visited = False, False, False, list(types), set[Any]()
     while pending:
         t = pending.pop(0)
         if t in visited or isinstance(t, UnknownT) or t is NEVER:
@@ -115,6 +124,9 @@ def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
         elif is_tuple_type(inner):
             nested = True
             pending += _inside(inner)
+        elif _is_of_trees(f, inner):
+            listed = True
+            pending.append(inner.item)
         elif inner is not NONE:
             word = word_of_type(inner)
             if not word:
@@ -123,4 +135,13 @@ def _mixture(f: TypesOfFrame, types: Sequence[Any]) -> Any:
     by_word = {word: f.common(its) for word, its in sorted(kinds.items())}
     if any(map(contains_unknown, by_word.values())) or not by_word:
         return UNKNOWN
-    return f.program.datatypes.mixture(by_word, nested, none)
+    return f.program.datatypes.mixture(by_word, nested, none, listed)
+
+
+def _is_of_trees(f: TypesOfFrame, type: Any) -> bool:
+    """Whether a type is that of lists whose elements are such tuples of varying length, as the arguments of a call in a tree
+    `("call", name, [("number", 1.0), ("call", ...)])`."""
+    if not (isinstance(type, ListT) and type.rows is None and type.kind == LIST):
+        return False
+    item = f.without_none(type.item)
+    return is_varying_tuple(item) or "tuple" in f.mixed(item)

@@ -84,7 +84,18 @@ def _code(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
     is_known, x = known(letter)
     if is_known:
         return Static(ord(x))
-    return unknown() if is_unknown(letter) else f.host("text.code", [letter], INT, "code")
+    return unknown() if is_unknown(letter) else f.host("text.code", [opened(f, node, letter, types=("str",))], INT, "code")
+
+
+@handles(FUNCTIONS, chr)
+def _letter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (code,) = CallArguments("chr", args, kwargs).bind("i")
+    is_known, x = known(code)
+    if is_known:
+        return Static(chr(x))
+    if is_unknown(code):
+        return unknown()
+    return f.host("text.from_int", [Static("c"), opened(f, node, f.as_number(code), types=("int", "bool"))], SYMBOL, "letter")
 
 
 @handles(LENGTHS, "string")

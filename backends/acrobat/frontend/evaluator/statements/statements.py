@@ -111,7 +111,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
     marker = marker_of(f, s.value)
     if marker is markers.phase and not nothing_known(v):
         f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)
-    elif marker is not markers.parallel and not nothing_known(v):
+    elif marker is not markers.parallel and not nothing_known(v) and not f.program.incomplete:  # a later round may know one
         f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
 
 

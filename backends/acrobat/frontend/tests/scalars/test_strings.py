@@ -326,3 +326,10 @@ def bytes_of_words(words):
 @pytest.mark.parametrize("function", [of_constant_strings, bytes_of_words])
 def test_constant_strings_and_bytes_are_walked(function: Any) -> None:
     agrees(module(function), [["b", "aé"], [], ["", "日本 😀x", "abc", "d"]])
+
+
+def test_letters_of_codes(tmp_path: Path) -> None:
+    def named(self, numbers):
+        return "".join(chr(97 + n) for n in numbers), [chr(ord("α") + n) for n in numbers], chr(64)
+
+    agrees(with_forward(nn.Linear(1, 1), named), [[1, 2], [0], [25, 3, 3]])

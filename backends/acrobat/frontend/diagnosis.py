@@ -218,6 +218,12 @@ class DiagnosedFunctions(Functions):
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t):
                 out.append(self._unknown_field(span, cls, name))
+        for variable in sorted(x for x in self.carried.attributes if self.carried.types[x] is UNKNOWN):
+            module, name = self.carried.place_of(variable)
+            if where := next((at for (cls, x), at in self.stored.items() if x == name and isinstance(module, cls)), None):
+                what = f"the attribute `{name}` has no value that an instance gives it before it is read"
+                advice = "assign it first in each call, or return it and give it with the next instance"
+                out.append(Problem(where, what, advice))
         for key, f in self.functions.items():
             if f is None and self.lost is None:
                 definition, file = source_of(key[0])

@@ -101,8 +101,11 @@ class ChangingCall(BoundCall):
         return root_of(whole) in names_in(written) and not is_new
 
     def _only_rebinds(self, i: int) -> bool:
-        """Whether parameter number `i` is a `nonlocal` name to which the function only gives other tensors, so that no other
-        name sees a change: neither it nor a function that it calls changes the tensor in place."""
+        """Whether parameter number `i` is a `nonlocal` name or an attribute to which the function only gives other tensors, so
+        that no other name sees a change: neither it nor a function that it calls changes the tensor in place."""
+        if i >= self.own and is_array(self._passed(i)):
+            keys = (key for key in self.program.changed_by if key[0] is self.function)
+            return not any(self.names[i] in self.program.changed_by[key] for key in keys)
         if self.names[i] not in self.always or not is_array(self._passed(i)):
             return False
         return not changes_in_place(self.function, class_of(owner_of(self.values)), self.names[i], self.program.changing)

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.expressions.callees import called
 from backends.acrobat.frontend.evaluator.expressions.length import length_of
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import is_spread
 from backends.acrobat.frontend.evaluator.lists.lengths import item_type
@@ -26,6 +27,8 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import fold, head, mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, NUMBERS, handles
 from backends.acrobat.frontend.kinds import (
     is_list,
@@ -134,6 +137,19 @@ def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, of_items
     return choose(f, node, f.host("gt", [length_of(f, node, items), Static(0)], BOOL), of_items, lambda: default)
 
 
+def _keys(f: Frame, node: ast.Call, items: Value, key: Value) -> Value:
+    """The keys by which items are put in order. Python computes them all at first, one after the other, so a function of the
+    source that changes a dictionary, say, in which it remembers them, may be called as in a comprehension."""
+    try:
+        return mapped(f, [items], lambda x: called(f, node, key, [x], {}))
+    except Refused:
+        written = next((k.value for k in node.keywords if k.arg == "key"), None)
+        if not isinstance(written, (ast.Name, ast.Attribute)):
+            raise
+    names = {"x": hidden("item", node), "key": written, "items": CompiledNode(items)}  # type: ignore[arg-type]
+    return f.expression(quoted_expression(node, "[key(x) for x in items]", **names))
+
+
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`sorted` of a list, and `max` and `min` of one of strings or tuples, or with a `key`. What is compared is
     numbers, strings, or tuples of these."""
@@ -166,7 +182,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         raise Refused(f"`{name}` takes values of one type here, not {f.places(list(items.items))}")
     keys: Value = items
     if key != Static(None):
-        keys = mapped(f, [items], lambda x: called(f, node, key, [x], {}))
+        keys = _keys(f, node, items, key)
     keys = _of_numbers(f, opened_inside(f, node, keys))
     if is_unknown(items):
         return unknown()

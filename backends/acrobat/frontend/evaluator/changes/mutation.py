@@ -317,7 +317,8 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False
     name = root_of(node)
     if name is not None and (deep(name) in f.owned or of_list and spine(name) in f.owned):
         return True
-    f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", COPIES)
+    shown = ast.unparse(node) if name is None else f.shown(name)
+    f.problem(s, f"`{what}` changes a part of {shown} that may be seen elsewhere", COPIES)
     return False
 
 

@@ -80,7 +80,10 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 parts = [unknown()] * len(elts)
             else:
                 parted = kind(value) in ("tensor", "ragged", "dict", "set") or getattr(value, "unrolled", False)
-                whole = iterable(f, value) if parted else f.static_list(value)
+                if kind(value) == "set" and len(elts) == 1:  # one element has no order
+                    whole: Value = containers.items_of(value)  # type: ignore[arg-type]
+                else:
+                    whole = iterable(f, value) if parted else f.static_list(value)
                 parts = f.components(whole, len(elts))
             if parts is None:
                 advice = "index the list" if is_list(value) else ""

@@ -115,7 +115,10 @@ def _has_keys(f: Frame, node: ast.AST, value: Value, keys: Sequence[Any]) -> boo
 def _has_several_with_items(f: Frame, value: Value) -> bool:
     """Whether a value is of one of several types that have items of different types: a tensor or a tuple, say, in a field whose
     type another field of the object tells."""
-    words = [word for word in mixed(f, value) if word in ITERABLE]
+    types = mixed(f, value)
+    words = [word for word in types if word in ITERABLE]
+    if "str" in types and words and {*words} <= {*SEQUENCES}:  # a letter is of the type that the elements are of
+        return all(isinstance(t := types[w], ListT) and "str" in f.mixed(f.without_none(t.item)) for w in words)
     return len(words) > 1 and not {*words} <= {*SEQUENCES}
 
 

@@ -124,7 +124,7 @@ class CoveringFrame(FrameState):
             return None  # the parts of one tensor, say: only what branches give, and what loops leave, is of several shapes
         if len(by_word) < 2 or not self.program.datatypes.may_mix(by_word.keys()):
             return None
-        if any(map(has_met, types)):  # each round of a loop would put one into the next
+        if any(has_met(t) and not self._has_leaves_only(t) for t in types):  # each round of a loop would put one into the next
             return None
         several = frozenset(types)
         if several in self.mixing or len(self.mixing) == DEEPEST:  # trees of two types, whose parts are again such
@@ -134,6 +134,12 @@ class CoveringFrame(FrameState):
             return self.program.datatypes.either({word: self.common(its, numbers) for word, its in by_word.items()}, "Met")
         finally:
             self.mixing.discard(several)
+
+    def _has_leaves_only(self, type: Any) -> bool:
+        """Whether a type is that of lists of such values of several types of which none has elements itself."""
+        if not (isinstance(type, ListT) and type.rows is None and type.kind == LIST):
+            return False
+        return not self.mixed(self.without_none(type.item)).keys() & {"list", "tuple", "dict", "set"}
 
     def without_none(self, type: Any) -> Any:
         """What values of an optional type are if they are not None; other types as they are."""

@@ -296,6 +296,10 @@ class FrameState:
             return f"an object of `{name.field}`"
         return f"the attribute `{name.field}`" if self.program.carried.is_state(name) else f"the field `{name.field}`"
 
+    def written(self, name: str) -> str:
+        """A name as the source writes it: an attribute of the module that is compiled, as `self.x`."""
+        return f"self.{name.field}" if isinstance(name, CarriedName) else visible(name)
+
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""
         return {name: self.env[name] for name in self.program.carried.types if name in self.env}

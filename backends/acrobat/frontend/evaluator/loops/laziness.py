@@ -19,8 +19,10 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.loops.plain_keys import compares_by_parts
 from backends.acrobat.frontend.evaluator.rewriting.desugar import YIELDED
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
+from backends.acrobat.frontend.evaluator.syntax.reading import is_own
 from backends.acrobat.frontend.kinds import is_iterator
 from backends.acrobat.frontend.specials import Method, Nested
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.values import Static, Value
 
 TAKE_ALL = (list, tuple, set, frozenset, dict, sorted, sum, min, max, deque, Counter, OrderedDict)
@@ -47,12 +49,22 @@ def put_in_at_once(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> None:
     """Note that a method takes all elements of its arguments, and puts each into `owner` before it takes the next one. Raises
     Refused if elements are computed from `owner`, which has changed by then."""
     given_on = isinstance(owner, ast.Name) and owner.id == YIELDED  # which nothing else sees
-    at_once = (a for a in args if given_on or not isinstance(a, ast.Call) or _is_lazy_call(f, a))  # a generator may see `owner`
+    sees_nothing = given_on or _is_known_here_only(f, owner, args)
+    # a generator may see `owner`
+    at_once = (a for a in args if sees_nothing or not isinstance(a, ast.Call) or _is_lazy_call(f, a))
     f.taken_at_once.update(at_once)
     name = root_of(owner)
     if name is not None and any(name in names_read(f, part) for a in args for part in _lazy_parts(f, a)):
         what = f"the elements of this iterator are computed from {f.shown(name)}, into which they are put one after the other"
         raise Refused(what, "write a loop, or `list(...)` around the iterator")
+
+
+def _is_known_here_only(f: Frame, owner: ast.expr, args: Sequence[ast.expr]) -> bool:
+    """Whether `owner` is a list that nothing but a variable of the function refers to, so that no function that is called with
+    `args` sees it."""
+    if not isinstance(owner, ast.Name) or owner.id not in f.owned or not is_own(f.definition, owner.id):
+        return False
+    return not any(owner.id in names_in(a) for a in args)
 
 
 def generated(f: Frame, node: ast.GeneratorExp, work: Callable[[], Value]) -> Value:

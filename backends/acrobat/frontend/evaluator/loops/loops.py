@@ -236,7 +236,7 @@ def _round(
                 value, lost[name] = start[name], True
             if value is None:
                 why, advice = f.poisoned.get(name, ("is not assigned here", "assign it on every path"))
-                value = f.problem(f.span, f"`{name}` {why}", advice)
+                value = f.problem(f.span, f"{f.shown(name)} {why}", advice)
             values.append(f.coerce(value, t))
         values += [Static(lost[name]) for name in carried.untyped]
         return TupleV((*values, Static(done))) if quits else TupleV(tuple(values))

@@ -175,7 +175,7 @@ def carried_names(f: Frame, s: LoopStatement, item: Any) -> Carried:
         sizes, alike = sizes_after, alike_after
     else:
         for name in [name for name in types if types[name] != before[name]][:1]:
-            what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
+            what = f"the types in this loop have not settled after {trials} rounds: the last changed that of {f.shown(name)}"
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
     untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways.ends())]
     types = {name: t for name, t in types.items() if name not in untouched}

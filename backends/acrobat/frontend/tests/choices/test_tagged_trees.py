@@ -1,5 +1,5 @@
-"""Trees of tuples that a parser of the model makes, whose first element says what they are: `("number", 1.0)`, `("name", word)`,
-`("call", name, arguments)` with a list of trees, `("sum", left, right)`."""
+"""Trees of tuples that a parser of the model makes, whose first element says what they are: `("number", 1.0)`, `("name",
+word)`, `("call", name, arguments)` with a list of trees, `("sum", left, right)`."""
 
 # mypy: ignore-errors
 from __future__ import annotations

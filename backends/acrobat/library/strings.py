@@ -192,6 +192,20 @@ def split(text, separator, most):
     return parts
 
 
+def rsplit(text, separator, most):
+    """`text.rsplit(separator, most)`, where `separator` is not empty; a negative `most` is any number."""
+    inside, size = letters(text), len(letters(separator))
+    parts = []
+    stop = len(inside)
+    at = last(text, separator)
+    while at >= 0 and len(parts) != most:
+        parts.append(joined(inside[at + size : stop]))
+        stop = at
+        at = last(joined(inside[:stop]), separator)
+    parts.append(joined(inside[:stop]))
+    return parts[::-1]
+
+
 def words_of(text):
     """`text.split()`: what stands between spaces."""
     parts = []
@@ -226,9 +240,9 @@ def lines_of(text):
     return lines
 
 
-def replace(text, old, new):
-    """`text.replace(old, new)`, where `old` is not empty."""
-    return join(new, split(text, old, -1))
+def replace(text, old, new, most):
+    """`text.replace(old, new, most)`, where `old` is not empty; a negative `most` is any number."""
+    return join(new, split(text, old, most))
 
 
 def join(separator, parts):

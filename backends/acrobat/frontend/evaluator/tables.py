@@ -113,6 +113,8 @@ NUMBERED: list[Callable[..., Value | None]] = []
 """(frame, constant) -> the constant object as a number, to which the program refers; None for other constants."""
 COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value, count or None) -> the components of a value that is a tuple with `count` names; None for others."""
+CHANGED_BY_READING: list[Callable[..., bool]] = []
+"""(frame, value) -> whether the value may be another one after it was read."""
 RESULTS: list[Callable[..., Value | None]] = []
 """(frame, value) -> the value as the model's result has it; None where the rule does not apply."""
 WHOLE_TENSORS: list[Callable[..., Value | None]] = []

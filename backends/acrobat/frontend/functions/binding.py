@@ -115,7 +115,8 @@ class BoundCall:
                 raise
             return value  # it names no type of the language, and a sample has told the types
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
-            return self.f.coerce(value, annotated) if not contains_unknown(annotated) else value
+            wanted = self.f.as_annotated(annotated, value.type)
+            return self.f.coerce(value, wanted) if not contains_unknown(wanted) else value
         if contains_unknown(annotated):
             return value
         have = getattr(value, "type", None)

@@ -51,7 +51,6 @@ from backends.acrobat.frontend.kinds import (
     is_iterator,
     is_list,
     is_unknown,
-    kind,
     type_of,
     type_or_none,
 )
@@ -166,7 +165,7 @@ class FunctionBody:
         f, program = self.f, self.program
         always = given_back(self.function)
         cls = class_of(self.owner)
-        changed = changed_values(self.function, cls, program.changing, lambda p: kind(f.env.get(p, unknown())) == "iterator")
+        changed = changed_values(self.function, cls, program.changing, lambda p: f.changes_by_reading(f.env.get(p, unknown())))
         changeable = {p for p in changed if program.may_change(self.function, cls, p, f.env[p])}
         self.gives_back = [p for p in changed if p in changeable or p in always]
         f.owned |= changeable.union(*self.key[2:])

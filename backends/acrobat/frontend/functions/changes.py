@@ -54,7 +54,7 @@ class ChangingCall(BoundCall):
         """Find the parameters whose lists or objects the function changes."""
         values = dict(zip(self.names, self.values, strict=True))
         cls = class_of(owner_of(self.values))
-        changes = changed_values(self.function, cls, self.program.changing, lambda p: kind(values[p]) == "iterator")
+        changes = changed_values(self.function, cls, self.program.changing, lambda p: self.f.changes_by_reading(values[p]))
         for i in map(self.names.index, changes):
             self.values[i] = as_list_of_tensors(self.f, self.values[i])
         self.changed = [i for i in map(self.names.index, changes) if self._is_given_back(i)]

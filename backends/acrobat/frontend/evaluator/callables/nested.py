@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.rewriting.outputs import (
 from backends.acrobat.frontend.evaluator.syntax.bodies import stored
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import Path, is_hidden, visible
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
-from backends.acrobat.frontend.kinds import is_container, is_object, kind
+from backends.acrobat.frontend.kinds import is_container, is_object
 from backends.acrobat.frontend.made_names import RENAMED
 from backends.acrobat.frontend.memos import Memo
 from backends.acrobat.frontend.source import LIFTED, Lifted, parse, source_of, strange_decorator
@@ -91,7 +91,7 @@ def changed_captures(f: Frame, value: Nested) -> list[str]:
     names = captured(f, value)
     function = lifted(f, value, names)
     always = given_back(function)
-    changed = changed_values(function, None, Changing(()), lambda x: kind(f.env.get(x, unknown())) == "iterator")
+    changed = changed_values(function, None, Changing(()), lambda x: f.changes_by_reading(f.env.get(x, unknown())))
     return [
         x for x in changed if x in names and (x in always or x in f.owned and (is_container(f.env[x]) or is_object(f.env[x])))
     ]

@@ -100,6 +100,10 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             return column(f, whole, 0)
         case "dict", "values", []:
             return column(f, whole, 1)
+        case "dict", "__getitem__", [key] if type_of(whole).kind.missing is None:
+            return at_key(f, node, whole, key)
+        case _, "__contains__", [key]:
+            return contains(f, node, whole, key)
         case "dict", "get", [key, *default] if len(default) < 2:
             return _get(f, node, whole, key, default[0] if default else Static(None))
         case "dict", "most_common", counts if len(counts) <= 1:

@@ -156,7 +156,8 @@ def _constants_told(f: Frame, test: ast.expr, holds: bool) -> Told:
                 return {}
             if isinstance(left, ast.Attribute) and (f.program.carried.types or not is_object(root)):
                 return {}  # it may get another value by another name
-            value = f.borrowed(left)
+            with f.trial():  # the test may not get as far: `if node and node.kind == "leaf"`
+                value = f.borrowed(left)
             return {path: constants} if path is not None and (type_or_none(value) == SYMBOL or "str" in mixed(f, value)) else {}
     return {}
 

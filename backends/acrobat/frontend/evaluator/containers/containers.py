@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, COUNTER, DICT, FLOAT, INT, LIST, SET, ListKind, ListT, TupleT
+from backends.acrobat.core.types import BOOL, COUNTER, DICT, FLOAT, INT, LIST, SET, DataT, ListKind, ListT, TupleT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.lists.growing import grown
 from backends.acrobat.frontend.evaluator.lists.lengths import length
 from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
-from backends.acrobat.frontend.evaluator.tables import CALLS, ITERATION, MEMBERSHIP, handles
+from backends.acrobat.frontend.evaluator.tables import CALLS, CHANGED_BY_READING, ITERATION, MEMBERSHIP, handles
 from backends.acrobat.frontend.instances.default_dicts import OTHER
 from backends.acrobat.frontend.kinds import as_kind, is_container, is_unknown, kind, nothing_known, type_of, type_or_none
 from backends.acrobat.frontend.present_keys import is_present
@@ -164,11 +164,22 @@ def entered_by_lookup(f: Frame, node: ast.AST) -> str | None:
 
 
 def keeps_default(f: Frame, whole: Value) -> bool:
-    """Whether the value that a `defaultdict` gives for a missing key is a shared list (`shared_lists`), so that the dictionary
-    has to keep it."""
+    """Whether the value that a `defaultdict` gives for a missing key is a shared list (`shared_lists`) or an object that is
+    referred to by a number, so that the dictionary has to keep it: it may be changed under another name."""
     t = type_or_none(whole)
     missing = t.kind.missing if isinstance(t, ListT) else None
-    return missing is not None and isinstance(f.program.factories.get(missing.maker), SharedFactory)
+    if missing is None or not isinstance(t.item, TupleT):
+        return False
+    if isinstance(f.program.factories.get(missing.maker), SharedFactory):
+        return True
+    given = f.without_none(t.item.items[1])
+    if not isinstance(given, DataT) and missing.maker in f.program.factories:  # nothing was put into it so far
+        with f.trial():
+            given = type_or_none(default_of(f, whole) or unknown())
+    return isinstance(given, DataT) and f.program.datatypes.is_referenced(given.name)
+
+
+CHANGED_BY_READING.append(keeps_default)
 
 
 def has_uses_beyond_lookup(f: Frame, name: str) -> bool:

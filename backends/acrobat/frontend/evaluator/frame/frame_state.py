@@ -18,6 +18,8 @@ from backends.acrobat.frontend.evaluator.frame.services import Heard, Key, Progr
 from backends.acrobat.frontend.evaluator.rewriting.result_flow import ResultFlow
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import CarriedName, is_below, visible
 from backends.acrobat.frontend.evaluator.syntax.order import Moved
+from backends.acrobat.frontend.evaluator.tables import CHANGED_BY_READING
+from backends.acrobat.frontend.kinds import kind
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import UnknownT
 from backends.acrobat.frontend.values import Dyn, Value, held_in, unknown
@@ -295,6 +297,11 @@ class FrameState:
         if name in self.program.carried.objects:
             return f"an object of `{name.field}`"
         return f"the attribute `{name.field}`" if self.program.carried.is_state(name) else f"the field `{name.field}`"
+
+    def changes_by_reading(self, value: Value) -> bool:
+        """Whether a value may be another one after it was read: an iterator, and a dictionary that keeps what it gives for
+        missing keys."""
+        return kind(value) == "iterator" or any(rule(self, value) for rule in CHANGED_BY_READING)
 
     def written(self, name: str) -> str:
         """A name as the source writes it: an attribute of the module that is compiled, as `self.x`."""

@@ -78,11 +78,12 @@ def _changed(function: types.FunctionType, owner: type | None, known: Changing) 
 
 
 def changed_values(
-    function: types.FunctionType, owner: type | None, known: Changing, is_iterator: Callable[[str], bool]
+    function: types.FunctionType, owner: type | None, known: Changing, is_changed_by_reading: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """As `changed_parameters`, where a loop over a parameter also changes it, if it is an iterator (`is_iterator`)."""
+    """As `changed_parameters`, where a loop over a parameter, or looking up an entry of it, also changes it if it is an
+    iterator or a dictionary that keeps what it gives for missing keys (`is_changed_by_reading`)."""
     always = changed_parameters(function, owner, known)
-    return tuple(p for p in changed_parameters(function, owner, known.of_iterators) if p in always or is_iterator(p))
+    return tuple(p for p in changed_parameters(function, owner, known.by_reading) if p in always or is_changed_by_reading(p))
 
 
 def changes_object(
@@ -118,7 +119,7 @@ def changed_roots(
                 changed.add(str(root_of(path)))
             case ast.Call(callee, [first, *_]) if _named_in(function, callee) in CHANGE_FIRST:
                 changed.add(str(root_of(first)))
-            case ast.For(iter=ast.Name(name)) if known is known.of_iterators:
+            case ast.For(iter=ast.Name(name)) | ast.Subscript(ast.Name(name)) if known is known.by_reading:
                 changed.add(name)
             case ast.Call(callee):
                 for meant in meanings(function, owner, callee):
@@ -249,12 +250,12 @@ class Changing(dict[Any, tuple[str, ...]]):
     """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean.
 
     While functions are analysed, `assumed` has what is known of them so far, and `visited` those that this iteration has
-    analysed. `of_iterators` is the same for arguments that are iterators, which loops change.
+    analysed. `by_reading` is the same for arguments that are changed by loops over them and by looking up their entries.
     """
 
-    def __init__(self, modules: Sequence[Any], of_iterators: bool = False) -> None:
+    def __init__(self, modules: Sequence[Any], by_reading: bool = False) -> None:
         super().__init__()
-        self.of_iterators = self if of_iterators else Changing(modules, True)
+        self.by_reading = self if by_reading else Changing(modules, True)
         self.modules = modules
         self.assumed: dict[Any, tuple[str, ...]] | None = None
         self.visited: set[Any] = set()

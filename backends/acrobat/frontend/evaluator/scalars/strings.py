@@ -162,13 +162,13 @@ def method_of_string(
         case "join":
             (parts,) = bind("iterable")
             return f.call_with(strings.join, [text, _strings(f, node, as_list(f, node, iterable(f, parts)))])
-        case "split":
+        case "split" | "rsplit":
             separator, most = bind("sep", "maxsplit", sep=Static(None), maxsplit=Static(-1))
             if separator == Static(None):
                 if most != Static(-1):
-                    raise Refused("`split` at spaces has no `maxsplit` in the language", "name the separator")
+                    raise Refused(f"`{name}` at spaces has no `maxsplit` in the language", "name the separator")
                 return f.call_with(strings.words_of, [text])
-            return f.call_with(strings.split, [text, _not_empty(separator), most])
+            return f.call_with(getattr(strings, name), [text, _not_empty(separator), most])
         case "splitlines":
             (ends,) = bind("keepends", keepends=Static(False))
             if ends != Static(False):
@@ -190,8 +190,8 @@ def method_of_string(
         case "zfill":
             return f.call_with(strings.zfill, [text, *bind("width")])
         case "replace":
-            old, new = bind("old", "new")
-            return f.call_with(strings.replace, [text, _not_empty(old), new])
+            old, new, most = bind("old", "new", "count", count=Static(-1))
+            return f.call_with(strings.replace, [text, _not_empty(old), new, most])
     return None
 
 

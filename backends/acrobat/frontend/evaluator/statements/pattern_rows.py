@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import NUMBERS, SEQUENCES
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.objects.classes import python_class
+from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.instances.added_unions import TYPES
 from backends.acrobat.frontend.kinds import is_plain, known, type_of
 from backends.acrobat.frontend.values import Dyn, Static, Value, held_in
@@ -240,13 +241,17 @@ def given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tupl
         if names and f.program.datatypes.is_constant(union):
             what = f"a `{cls.__name__}` that was made outside of `forward` is not taken apart by `match`"
             return _wrong(f, p, what, "ask for its class, and read its attributes")
-        for name in names:
-            if f.program.carried.is_field(name) or f.program.datatypes.is_referenced(union):
-                return _wrong(f, p, f"the model changes `{name}` of objects that have other names", "read it as an attribute")
+        changing = f.program.datatypes.is_referenced(union)
         for name in p.kwd_attrs:
-            if name not in fields:
+            if not changing and name not in fields:
                 return _wrong(f, p, f"{cls.__name__} has no field `{name}`")
-        values = [held_in(Dyn(variables[fields.index(name)])) for name in names]
+
+        def value_of(name: str) -> Value:  # what the model changes is read now
+            if changing or f.program.carried.is_field(name):
+                return field(f, p, value, name)
+            return held_in(Dyn(variables[fields.index(name)]))
+
+        values = [value_of(name) for name in names]
         return list(zip(values, (*p.patterns, *p.kwd_patterns), strict=True))
 
     return remaining(row, value, tests_for)

@@ -152,9 +152,10 @@ class _Decisions:
         heads: list[tuple[str, tuple[n.Var, ...]]] = []
         owned: list[Claims] = []
 
-        def add(case: str, variables: tuple[n.Var, ...], possible: list[PatternRow]) -> None:
+        def add(case: str, variables: tuple[n.Var, ...], given: Callable[[PatternRow], list[PatternRow]]) -> None:
             with f.branch() as b:
                 before, f.cases = (f.unmatched, f.cases), (*f.cases, case)
+                possible = [r for row in rows for r in given(row)]  # here, as attributes may be read for it
                 if not possible:
                     f.unmatched = s, "(".join(f.cases) + ")" * (len(f.cases) - 1)
                 branches.append((b, self.among(possible)))
@@ -164,13 +165,13 @@ class _Decisions:
 
         if inner is not None:
             some = f.var("value", inner)
-            add("None", (), [r for row in rows for r in given_optional(row, value, None)])
-            add("Some", (some,), [r for row in rows for r in given_optional(row, value, Dyn(some))])
+            add("None", (), lambda row: given_optional(row, value, None))
+            add("Some", (some,), lambda row: given_optional(row, value, Dyn(some)))
         else:
             _ask_for_fields(f, rows, value)
             for cls in datatypes.cases[value.type.name]:
                 variables = tuple(f.var(x, datatypes.field_type(cls, x)) for x in datatypes.field_names(cls))
-                add(cls.__name__, variables, [r for row in rows for r in given_case(f, row, value, cls, variables)])
+                add(cls.__name__, variables, partial(given_case, f, value=value, cls=cls, variables=variables))
         f.owned = set.intersection(*owned)
         type, bodies = f.merge(branches, s)
         if contains_unknown(type) or any(contains_unknown(v.type) for _, variables in heads for v in variables):

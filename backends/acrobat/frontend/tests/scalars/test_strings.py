@@ -333,3 +333,19 @@ def test_letters_of_codes(tmp_path: Path) -> None:
         return "".join(chr(97 + n) for n in numbers), [chr(ord("α") + n) for n in numbers], chr(64)
 
     agrees(with_forward(nn.Linear(1, 1), named), [[1, 2], [0], [25, 3, 3]])
+
+
+def test_parts_from_the_right() -> None:
+    def parted(self, text):
+        parts = text.rsplit(".", 1), text.rsplit("."), text.rsplit(), text.rsplit("aa"), text.rsplit(".", maxsplit=1)[-1]
+        return parts, text.replace("a", "x", 1), text.replace("a", "y", -1), text.replace(".", "", 2)
+
+    agrees(with_forward(nn.Linear(1, 1), parted), ["a.b.c", "abc", "", "..x", "aaa.aa"])
+
+
+def test_methods_of_dictionaries_as_keys() -> None:
+    def keyed(self, numbers):
+        d = {n: n * n % 5 for n in numbers}
+        return min(d, key=d.__getitem__), sorted(numbers, key=d.__getitem__), list(filter(d.__contains__, [1, 2, 3]))
+
+    agrees(with_forward(nn.Linear(1, 1), keyed), [[3, 1, 2], [5], [4, 4, 1, 0, 2]])

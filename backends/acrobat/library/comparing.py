@@ -1,6 +1,6 @@
 """Comparisons of lists, trees and objects."""
 
-from backends.acrobat.library.words import fields_of
+from backends.acrobat.library.words import equal_objects, fields_of
 
 
 def same(items, others):
@@ -61,6 +61,11 @@ def same_object(one, other):
 def equal(one, other):
     """`one == other` of objects of a dataclass."""
     return fields_of(one) == fields_of(other)
+
+
+def equal_of_several(one, other):
+    """`one == other` of objects of several dataclasses."""
+    return equal_objects(one, other)
 
 
 def less(one, other):

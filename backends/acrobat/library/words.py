@@ -70,6 +70,11 @@ def fields_of(value: Any) -> tuple[Any, ...]:
     return tuple(getattr(value, x.name) for x in dataclasses.fields(value) if x.compare)
 
 
+def equal_objects(one: Any, other: Any) -> bool:
+    """Whether two objects of dataclasses are of one class and equal."""
+    return bool(one == other)
+
+
 class Packed:
     """What `pack_padded_sequence` gives: the steps of one sequence, of shape (steps, 1, features), or a list of several
     sequences, each of shape (steps, features)."""

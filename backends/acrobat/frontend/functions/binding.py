@@ -57,7 +57,7 @@ class BoundCall:
         """Bind the arguments to the parameters, also those to `*args` and `**kwargs`. Raises Refused."""
         a = self.definition.args
         places = [*a.posonlyargs, *a.args]
-        self.before = self._before_written(args)
+        self.before, self.places = self._before_written(args), len(args)
         defaults, own = defaults_of(self.definition, self.function), len(places) + len(a.kwonlyargs)
         call = CallArguments(self.called, args, kwargs, self.before)
         names, values = bound(self.f, a, call, defaults, lambda v: as_argument(self.f, v, self.function))
@@ -88,9 +88,13 @@ class BoundCall:
             return self.node.func
         if at < 0:
             return self.node.func.value if i == 0 and isinstance(self.node.func, ast.Attribute) else None
+        stars = [k for k, x in enumerate(self.node.args) if isinstance(x, ast.Starred)]
+        if stars and at >= stars[0]:  # of one tuple the arguments behind it tell how long it is
+            longer = self.places - self.before - len(self.node.args)
+            known = len(stars) == 1 and stars[0] + longer < at <= len(self.node.args) - 1 + longer
+            return self.node.args[at - longer] if known else None
         if at < len(self.node.args):
-            starred = any(isinstance(x, ast.Starred) for x in self.node.args[: at + 1])
-            return None if starred else self.node.args[at]
+            return self.node.args[at]
         return next((k.value for k in self.node.keywords if k.arg == self.names[i]), None)
 
     def _annotate(self) -> None:

@@ -93,9 +93,15 @@ class Observer:
 
     def _join_entries(self, records: Sequence[type]) -> None:
         """Have the tensors under one name in dictionaries with different names count as seen in each of them: which extents
-        vary is known of all. So do dictionaries, if one of them is empty, which tells nothing of the others' names."""
+        vary is known of all. So do dictionaries, if one of them is empty, which tells nothing of the others' names; and what is
+        always None in some of them, of which the others tell what it may be."""
         for name in dict.fromkeys(x for cls in records for x in self.fields[cls]):
             entries = [p for cls in records if name in self.fields[cls] for p in [self.fields[cls][name].representative()]]
+            told = next((p for p in entries if p.types), None)
+            for p in dict.fromkeys(entries):
+                if told is not None and not p.types and "none" in p.kinds:
+                    told.take(p)
+            entries = [p.representative() for p in entries]
             dicts = [p for p in entries if p.kinds - {"none"} == {"class"} and p.of_names]
             if any(self.fields[cls] == {} for p in dicts for cls in p.classes):
                 for other in dicts[1:]:

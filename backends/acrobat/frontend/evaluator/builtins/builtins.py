@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.choices.known_classes import (
     several,
 )
 from backends.acrobat.frontend.evaluator.conditions.narrowed_choices import of_narrowed
-from backends.acrobat.frontend.evaluator.conditions.narrowing import told_constants
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class, told_constants
 from backends.acrobat.frontend.evaluator.containers.containers import in_any_order
 from backends.acrobat.frontend.evaluator.containers.shared_lists import without_sharing
 from backends.acrobat.frontend.evaluator.containers.walked_sets import note_made
@@ -191,6 +191,8 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
     if len(args) == 2 and isinstance(args[0], OneOf) and args[0].about is None:  # one of several modules
         asked = [partial(_isinstance, f, node, [v, args[1]], hint) for v in args[0].alternatives]
         return among(f, node, args[0].index, asked)  # type: ignore[arg-type]
+    if len(args) == 2 and isinstance(args[0], Dyn) and isinstance(args[0].type, DataT):
+        return of_class(f, node, args[0], None, args[1], lambda: Static(True), lambda: Static(False))
     match [*args[:-1], *(Static(constant(a, "a class")) for a in args[-1:])]:
         case [Static(value), Static(classes)] if type(value) is not tuple or not asks_for_tuples(classes):
             return Static(isinstance(value, classes))

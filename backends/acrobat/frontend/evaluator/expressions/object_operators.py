@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+from functools import partial
 from types import FunctionType
 
 from backends.acrobat.core.types import BOOL
@@ -13,6 +14,8 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.changes.container_methods import change
 from backends.acrobat.frontend.evaluator.choices.choice import negation
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.conditions.conditions import truth
+from backends.acrobat.frontend.evaluator.conditions.narrowing import of_class
 from backends.acrobat.frontend.evaluator.containers.records import updated
 from backends.acrobat.frontend.evaluator.expressions.special_methods import special
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused
@@ -20,10 +23,11 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import record_of, records_of
 from backends.acrobat.frontend.evaluator.objects.fields import field
 from backends.acrobat.frontend.evaluator.scalars.operators import OPERATORS
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, BINARY, COMPARED_SETS, FUNCTIONS, UNARY, handles
 from backends.acrobat.frontend.instances.dates import CLASSES
 from backends.acrobat.frontend.kinds import is_object, is_unknown, kind, type_of, type_or_none
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, unknown
 from backends.acrobat.library import comparing, words
 
 WORDS = {name: name for name in ("add", "sub", "mul", "floordiv", "mod", "pow", "matmul")} | {
@@ -103,7 +107,7 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Dyn, b: Dyn) -> Value | Non
             what = f"{describe(a.type)} is compared field by field, and its fields lead back to it"
             raise Refused(what, "write `is`, or `@dataclass(eq=False)`, or compare one of the fields")
         turned = name in ("gt", "ge")
-        work = BY_FIELDS[TURNED[name] if turned else name]
+        work = BY_FIELDS[TURNED[name] if turned else name] if len(_classes(f, a)) == 1 else comparing.equal_of_several
         return f.call_with(work, [b, a] if turned else [a, b], node)
     ways = [(a, name, b), (b, TURNED[name], a)]
     if _overrides(f, b, a, f"__{TURNED[name]}__"):
@@ -121,14 +125,14 @@ def _has_method(f: Frame, value: Dyn, method: str) -> bool:
 
 def _by_fields(f: Frame, value: Dyn, name: str) -> bool:
     """Whether Python compares two such objects field by field: dictionaries, and dataclasses for which it has written the
-    comparison `name`."""
+    comparison `name`. Those of several classes are compared by `==` only."""
     if record_of(f, value) is not None:
         return name == "eq"
     classes = _classes(f, value)
-    if len(classes) != 1 or not dataclasses.is_dataclass(classes[0]):
+    if not classes or len(classes) > 1 and name != "eq":
         return False
-    method = inspect.getattr_static(classes[0], f"__{name}__", None)
-    return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"
+    methods = [dataclasses.is_dataclass(c) and inspect.getattr_static(c, f"__{name}__", None) for c in classes]
+    return all(isinstance(m, FunctionType) and m.__code__.co_filename == "<string>" for m in methods)
 
 
 @handles(FUNCTIONS, words.fields_of)
@@ -141,3 +145,27 @@ def _fields_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
     compared = f.program.datatypes.record_fields(cls) if record_of(f, value) is not None else []
     compared = compared or [x.name for x in dataclasses.fields(cls) if x.compare]
     return TupleV(tuple(field(f, node, value, name) for name in compared))
+
+
+@handles(FUNCTIONS, words.equal_objects)
+def _equal_objects(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """In `comparing.equal_of_several`, which has the names `one` and `other` for the two."""
+    one, other = args
+    if is_unknown(one) or is_unknown(other):
+        return unknown()
+    assert isinstance(one, Dyn) and isinstance(other, Dyn)
+    classes = _classes(f, one)
+
+    def alike(cls: type) -> Value:
+        names = [x.name for x in dataclasses.fields(cls) if x.compare]  # type: ignore[arg-type]
+        text = " and ".join(f"one.{x} == other.{x}" for x in names) or "True"
+        return truth(f, quoted_expression(node, text))  # type: ignore[arg-type]
+
+    def of_one_from(k: int) -> Value:
+        cls = Static(classes[k])
+        both = partial(of_class, f, node, other, "other", cls, partial(alike, classes[k]), lambda: Static(False))
+        if k == len(classes) - 1:
+            return both()
+        return of_class(f, node, one, "one", cls, both, partial(of_one_from, k + 1))
+
+    return of_one_from(0)

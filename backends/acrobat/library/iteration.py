@@ -260,3 +260,16 @@ def rotated(items, steps):
         return items
     at = len(items) - steps % len(items)
     return items[at:] + items[:at]
+
+
+class Counter:
+    """`itertools.count(value, step)` as an object, which may have several names."""
+
+    def __init__(self, value, step):
+        self.value = value
+        self.step = step
+
+    def __next__(self):
+        value = self.value
+        self.value = value + self.step
+        return value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import as_variables
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import counter_object
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import with_chosen_walks
 from backends.acrobat.frontend.evaluator.rewriting.class_tests import with_class_tests
 from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
@@ -53,7 +54,7 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
         walks = with_chosen_walks(plainly(lazy), namespace)
         note = partial(program.reads.note_global, function)
         tests = with_class_tests(walks, namespace, note)
-        plain = with_displays(with_counters(tests, namespace), namespace)
+        plain = with_displays(with_counters(tests, namespace, counter_object), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if gives_part else result
         result = with_ways_out(result, namespace, raising, followed, escapes, note) if tried else result

@@ -27,12 +27,13 @@ class ListSites:
             self.types[self._at[span]] = type
 
     def displayed_in(self, attribute: str) -> set[Site]:
-        """The places that make the elements of what attributes of this name get, as in `self.rows = {0: [], 1: []}`."""
+        """The places that make the elements of what attributes of this name get, as in `self.rows = {0: [], 1: []}`. None if
+        these are dictionaries that give values for missing keys, which other places make."""
         found: set[Site] = set()
         for outer in self.in_attributes.get(attribute, ()):
             inside = [s for s in self.types if s != outer and _is_inside(s, outer)]
             found.update(s for s in inside if not any(s != other and _is_inside(s, other) for other in inside))
-        return found
+        return found if all(self.types[s].kind.missing is None for s in found) else set()
 
     def note_beside_shared(self, span: Span, type: Any, cls: type) -> None:
         """Note that a list of a type, made at the place with that position, stands where shared lists of a class do. The places

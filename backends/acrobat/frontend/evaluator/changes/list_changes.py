@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, LIST, ListT, TupleT
+from backends.acrobat.core.types import BOOL, INT, LIST, DataT, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
@@ -264,10 +265,21 @@ def _of_set(f: Frame, node: ast.Call, walked: ast.expr, default: Sequence[ast.ex
     return only_element(f, node, whole, f.expression(default[0]) if default else None)
 
 
+def _steps_itself(f: Frame, node: ast.expr) -> bool:
+    """Whether the value of an expression is an object whose class has a method `__next__`."""
+    with f.trial():
+        t = f.without_none(type_or_none(f.borrowed(node)))
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return bool(classes) and all(isinstance(getattr(c, "__next__", None), FunctionType) for c in classes)
+
+
 @handles(WRITTEN, next)
 def _next(f: Frame, node: ast.Call, function: Any) -> Value | None:
     """`next(words)` and `next(words, default)` of an iterator that has a name or is a part of something that has one, and
-    `next(iter(s))` of a set."""
+    `next(iter(s))` of a set; and `next(x)` of an object whose class has a method for it."""
+    if len(node.args) == 1 and not node.keywords and _steps_itself(f, node.args[0]):
+        method = ast.copy_location(ast.Attribute(node.args[0], "__next__", ast.Load()), node)
+        return f.expression(ast.copy_location(ast.Call(method, [], []), node))
     match node:
         case ast.Call(args=[ast.Call(ast.Name("iter"), [walked], []), *more], keywords=[]) if f.is_builtin("iter"):
             return _of_set(f, node, walked, more)

@@ -186,7 +186,8 @@ class CoercingFrame(CoveringFrame):
                 return value
             if is_empty(value):
                 self.program.filled.add(value.atom.span)  # type: ignore[union-attr]
-                self.program.datatypes.met.lists.note_elements(value.atom.span, type)  # type: ignore[union-attr]
+                if type.container == "dict":  # of one that is only given to something, its place tells which it is
+                    self.program.datatypes.met.lists.note_elements(value.atom.span, type)  # type: ignore[union-attr]
             return self.empty(type)
         if have == INT and type == FLOAT:
             self.program.datatypes.note_int_as_float()

@@ -9,7 +9,8 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.values import Value
+from backends.acrobat.frontend.values import Static, Value
+from backends.acrobat.library import iteration
 
 
 class CompiledNode(ast.expr):
@@ -38,3 +39,8 @@ def dict_of(f: Frame, node: ast.AST, entries: Mapping[Any, Value]) -> Value:
     keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(k), node) for k in entries]
     values: list[ast.expr] = [ast.copy_location(CompiledNode(v), node) for v in entries.values()]
     return f.expression(ast.copy_location(ast.Dict(keys, values), node))
+
+
+def counter_object(start: ast.expr, step: ast.expr) -> ast.expr:
+    """The expression that makes a counter which is an object (`rewriting/counting.py`)."""
+    return ast.Call(CompiledNode(Static(iteration.Counter)), [start, step], [])

@@ -18,7 +18,7 @@ from typing import Any
 from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.frame.claims import each_claim, spine
-from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode, counter_object
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.spreading import bound
 from backends.acrobat.frontend.evaluator.lists.kept_iterators import note_walked, paths_read, release
@@ -27,11 +27,12 @@ from backends.acrobat.frontend.evaluator.objects.classes import setter_of
 from backends.acrobat.frontend.evaluator.objects.construction import new_object, refuse_changed
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, note_seen_elsewhere, seen_inside_of
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, is_unchanged, objects_only
+from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
 from backends.acrobat.frontend.evaluator.rewriting.desugar import plainly
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path
 from backends.acrobat.frontend.evaluator.syntax.quoting import attributes_as_names
 from backends.acrobat.frontend.kinds import nothing_known, type_or_none, variable_of
-from backends.acrobat.frontend.source import source_of
+from backends.acrobat.frontend.source import closure, source_of
 from backends.acrobat.frontend.specials import Keywords
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
 from backends.acrobat.frontend.values import Static, Value, unknown
@@ -100,7 +101,7 @@ class Initialisation:
         call = CallArguments(name, [unknown(), *args], kwargs, 1)  # the object comes first
         (me, *names), (_, *values) = bound(self.f, definition.args, call, defaults_of(definition, function))
         values = [as_parameter(self.f, function, definition, x, v, None) for x, v in zip(names, values, strict=True)]
-        body = plainly(definition).body
+        body = with_counters(plainly(definition), function.__globals__ | closure(function), counter_object).body
         if function.__name__ != "__init__":
             body = _without_result(body)
         own = self._given_in(body, me)

@@ -4,14 +4,15 @@ holds it.
 Loops over such a counter, `for t in itertools.count():`, become `while` loops.
 
 The first is possible if the function that makes the counter, and functions inside of it, use it in `next` alone, in places that
-are always computed, so that each step can be seen. Others are refused where the counter is assigned.
+are always computed, so that each step can be seen. Others that are used in `next` alone are objects, and so are those in
+attributes. All others are refused where the counter is assigned.
 """
 
 from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -22,8 +23,11 @@ from backends.acrobat.frontend.evaluator.syntax.quoting import quoted, replaced
 from backends.acrobat.frontend.syntax_nodes import all_parameters, bound_names, every_node, mentions
 
 
-def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> ast.FunctionDef:
-    """A function with its counters as ints. `namespace` has the values of the names from outside of it."""
+def with_counters(
+    definition: ast.FunctionDef, namespace: Mapping[str, Any], counter: Callable[[ast.expr, ast.expr], ast.expr]
+) -> ast.FunctionDef:
+    """A function with its counters as ints, or where that is not possible as objects, which `counter` makes of a first number
+    and a step. `namespace` has the values of the names from outside of it."""
     local = bound_names(definition)
     definition = _looped(definition, lambda value: makes_counter(value, namespace, local))
     definition = _made_apart(definition, lambda value: makes_counter(value, namespace, local))
@@ -34,6 +38,7 @@ def with_counters(definition: ast.FunctionDef, namespace: Mapping[str, Any]) -> 
     counters = {
         x: step for x in names - all_parameters(definition) - bound_inside if (step := _step(x, assignments, definition))
     }
+    definition = _as_objects(definition, counters, counter, lambda value: makes_counter(value, namespace, local))
     if not counters:
         return definition
     named = (s for s in assignments if isinstance(s.targets[0], ast.Name) and s.targets[0].id in counters)
@@ -73,6 +78,34 @@ def _looped(definition: ast.FunctionDef, makes: Callable[[ast.expr], bool]) -> a
 
     loops = (x.iter for x in every_node(definition) if isinstance(x, ast.For))
     return replaced(definition, loop) if any(map(makes, loops)) else definition
+
+
+def _as_objects(
+    definition: ast.FunctionDef,
+    counters: Collection[str],
+    counter: Callable[[ast.expr, ast.expr], ast.expr],
+    makes: Callable[[ast.expr], bool],
+) -> ast.FunctionDef:
+    """A function in which the counters that are no ints are objects: those in attributes, and those with names that are used in
+    `next` alone, but not in places that are always computed."""
+
+    def only_in_next(name: str) -> bool:
+        in_next = {x.args[0] for x in every_node(definition) if _counter(x) == name and isinstance(x, ast.Call)}
+        return all(x in in_next for x in mentions(definition, name, ast.Load))
+
+    def as_object(node: ast.AST) -> Any:
+        match node:
+            case ast.Assign([ast.Attribute()], value) if makes(value):
+                pass
+            case ast.Assign([ast.Name(name)], value) if makes(value) and name not in counters and only_in_next(name):
+                pass
+            case _:
+                return node
+        made = ast.copy_location(counter(*start_and_step(value)), value)
+        return ast.copy_location(ast.Assign(node.targets, made), node)
+
+    made = (x.value for x in every_node(definition) if isinstance(x, ast.Assign))
+    return replaced(definition, as_object) if any(map(makes, made)) else definition
 
 
 def makes_counter(node: ast.expr, namespace: Mapping[str, Any], local: set[str]) -> bool:

@@ -17,7 +17,6 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.tests.zoo.check import agrees, agrees_natively, with_forward
@@ -169,10 +168,15 @@ def a_written_list_or_a_tuple(self, xs):
     return pair[1]
 
 
+def a_written_list_or_a_tuple_itself(self, xs):
+    pair = [1, "a"] if xs[0] > 2 else (2, "b")
+    return pair, isinstance(pair, list)
+
+
 def test_lists_beside_tuples() -> None:
     agrees(with_forward(nn.Linear(3, 1), a_list_or_a_tuple), LISTS)
 
 
-def test_lists_of_several_types_beside_tuples_are_refused() -> None:
-    with pytest.raises(CompileError, match="the branches differ in type"):
-        build(with_forward(nn.Linear(3, 1), a_written_list_or_a_tuple), sample=LISTS)
+@pytest.mark.parametrize("function", [a_written_list_or_a_tuple, a_written_list_or_a_tuple_itself])
+def test_lists_of_several_types_beside_tuples(function: Any) -> None:
+    agrees(with_forward(nn.Linear(3, 1), function), LISTS)

@@ -13,12 +13,13 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.choices.known_classes import MAY_BE, is_instance, note_asked
 from backends.acrobat.frontend.evaluator.choices.mixed import SEQUENCES, by_type, is_tree, not_taken, of_type
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import alike_key, class_key, python_class, records_of
 from backends.acrobat.frontend.evaluator.objects.constant_fields import as_constant, constant_field
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import attribute_path, fact_of
 from backends.acrobat.frontend.kinds import type_of
-from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.types import contains_unknown, is_shared
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, held_in
 from backends.acrobat.ir import nodes as n
 
@@ -54,6 +55,11 @@ def of_class(
             return (then if not isinstance(answer, Static) or answer.value else orelse)()
 
         return open_optional(f, node, value, some, then if is_wanted(type(None)) else orelse)
+    if is_shared(value.type):
+        answer = is_instance(f, node, opened(f, node, value), tested, exactly)
+        if not isinstance(answer, Static):
+            return f.problem(node, "`isinstance` does not tell a list that has several names from what else may stand here")
+        return (then if answer.value else orelse)()
     assert isinstance(value.type, DataT)
     if f.mixed(value.type):
         return _of_python_type(f, node, value, path, classes, tested, then, orelse, exactly)

@@ -75,9 +75,10 @@ def lookups_fail(f: Frame, s: ast.stmt, classes: Sequence[type]) -> ast.expr | N
     """Whether one of the lookups with which a statement begins will fail with an exception of one of the classes; None if none
     does. The failures of other lookups are errors of the instance."""
     tests: dict[ast.AST, ast.expr] = {}
+    raised = [cls for cls in (*CAUGHT, TypeError) if issubclass(cls, tuple(classes))]
     for node in _inner_first([s]):
         try:
-            test = _test(f, node, classes)
+            test = _test(f, node, raised)
         except Refused:
             continue
         if test is not None and _is_first(s, node, tests):

@@ -1,4 +1,4 @@
-"""Exceptions of the model's own classes that are caught, as ordinary ways through the program.
+"""Exceptions that a `raise` of the model raises and that are caught, as ordinary ways through the program.
 
 A function that raises what its caller catches has a version that gives an *outcome*, a tuple: which of the caught exceptions
 it raised, counted from 1, or 0; its result; and what is kept of each exception. In it `raise Exit(h)` is a `return`, in loops
@@ -216,7 +216,7 @@ class _WaysOut:
         """What a name, or a name in a module, stands for; None for other expressions."""
         match written:
             case ast.Name(name) | ast.Attribute(ast.Name(name)) if name in self.known:
-                if not hasattr(builtins, name):
+                if self.known[name] is not getattr(builtins, name, None):
                     self.note(name, self.known[name])
                 return self.known[name] if isinstance(written, ast.Name) else getattr(self.known[name], written.attr, None)
         return None

@@ -2,8 +2,11 @@
 
 Exceptions of the model's own classes reach their `except` as `break` reaches the end of a loop: what follows is compiled where
 they are raised (`CaughtTry`, `RaisedHere`). A call that may raise one stands alone in its statement, and its outcome says
-whether it has (`CallTried`). All of these are made of the source in `functions/exceptions.py`. Of the exceptions that Python
-itself raises only those of lookups are caught (`caught_lookups`).
+whether it has (`CallTried`). All of these are made of the source in `functions/exceptions.py`.
+
+A `try` that catches exceptions of Python's own is a test whether a lookup would fail, where it begins with one
+(`caught_lookups`). Any other is compiled like those of the model's own from the next round on, with a test before each lookup
+that may raise what is caught (`LookupsTried`). It is refused if nothing in it is known to raise that.
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@
         h = self.cell(x)           h = self.cell(x)
 
 The lookups that may fail are in the first statement of the `try`, and nothing that has an effect is computed before them. The
-same is done for `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`, and for `next(words)`
-of an iterator that has a name, with `except StopIteration:`.
+same is done for `int(text)` and `float(text)` of a string that is no number, with `except ValueError:`, for `next(words)` of an
+iterator that has a name, with `except StopIteration:`, and for divisions of numbers. In a `try` of another form the same tests
+stand before each of its statements (`lookups_fail`).
 """
 
 from __future__ import annotations

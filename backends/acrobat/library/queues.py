@@ -69,6 +69,9 @@ class BoundedDeque:
     def clear(self):
         self.items = []
 
+    def copy(self):
+        return BoundedDeque(self.items, self.maxlen)
+
     def count(self, x):
         return self.items.count(x)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 
 from backends.acrobat.frontend.evaluator.callables.function_tables import table_of
+from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.records import as_dict, named_entries, updated
 from backends.acrobat.frontend.evaluator.containers.set_operators import merged
@@ -20,8 +21,9 @@ from backends.acrobat.frontend.evaluator.rewriting.dict_calls import DictCall
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
-from backends.acrobat.frontend.kinds import as_tuple, known, nothing_known, variable_of
+from backends.acrobat.frontend.kinds import as_tuple, known, nothing_known, type_or_none, variable_of
 from backends.acrobat.frontend.specials import Keywords
+from backends.acrobat.frontend.types import is_shared
 from backends.acrobat.frontend.values import Static, TupleV, Value, unknown
 
 
@@ -79,6 +81,8 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
     by_name = set[str]()  # the keys that are arguments by name
     for i, (k, v) in enumerate(zip(node.keys, node.values, strict=True)):
         key, value = None if k is None else f.expression(k), f.expression(v)
+        if key is None and is_shared(type_or_none(value)):
+            value = opened(f, v, value)
         if nothing_known(value) or key is not None and nothing_known(key):
             return unknown()
         parts.append((key, value))

@@ -1,4 +1,4 @@
-"""`isinstance` of lists and dictionaries that several names have while they are changed."""
+"""`isinstance` of lists and dictionaries that several names have while they are changed, and displays with such."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -62,7 +62,15 @@ def flattened(self, numbers):
     return flat(tree)
 
 
-@pytest.mark.parametrize("function", [as_values, as_tests, of_dictionaries, or_none, flattened])
+def spread_out(self, numbers):
+    d = {n: i for i, n in enumerate(numbers)}
+    other = d
+    d[50] = 1
+    other[60] = 2
+    return {**other, 90: 1}, {**d}, other | {1: 1}
+
+
+@pytest.mark.parametrize("function", [as_values, as_tests, of_dictionaries, or_none, flattened, spread_out])
 def test_as_eager(function) -> None:
     agrees(with_forward(Model(), function), NUMBERS)
 

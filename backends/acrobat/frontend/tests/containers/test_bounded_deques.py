@@ -132,3 +132,16 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_they_give_eagers_results(function):
     agrees(with_forward(M(), function), SAMPLE)
+
+
+def test_a_copy() -> None:
+    def copied(self, xs):
+        last = deque(xs, maxlen=2)
+        before = last.copy()
+        last.append(9)
+        after = list(last)
+        last.extendleft([7, 8])
+        before.append(5)
+        return list(before), after, list(last), len(before)
+
+    agrees(with_forward(nn.Linear(1, 1), copied), [[3, 1, 2], [5], [4, 4, 1, 0, 2]])

@@ -28,6 +28,8 @@ def is_same(f: Frame, node: ast.AST, a: Value, b: Value, negate: bool) -> Value:
     for one, other in ((a, b), (b, a)):
         if b != Static(None) and isinstance(one, Dyn) and f.mixed(one.type):
             return by_type(f, node, one, lambda _, inner, other=other: _same_of_types(f, node, inner, other, negate))  # type: ignore[misc]
+    if b == Static(NotImplemented) and not is_unknown(a):  # as the methods of `functools.total_ordering` ask
+        return Static((a == b) != negate)
     if isinstance(b, Static) and isinstance(b.value, bool):
         return _is_bool(f, node, a, b, negate)
     if b != Static(None):

@@ -15,9 +15,8 @@ SHORT = ["1 + x", "( y + 2 ) - 4", "3", "x", "( 1 - ( x + 5 ) )"]
 
 
 class Parser:
-    def __init__(self, tokens, calls):
+    def __init__(self, tokens):
         self.tokens = tokens
-        self.calls = calls
         self.at = 0
 
     def peek(self):
@@ -97,11 +96,11 @@ class Evaluator(nn.Module):
 
 
 def with_calls(self, text):
-    return self.evaluate(Parser(text.split(), True).expression())
+    return self.evaluate(Parser(text.split()).expression())
 
 
 def without_calls(self, text):
-    return self.evaluate_short(Parser(text.split(), False).names_and_numbers())
+    return self.evaluate_short(Parser(text.split()).names_and_numbers())
 
 
 @pytest.mark.parametrize(("function", "sample"), [(with_calls, TEXTS), (without_calls, SHORT)])

@@ -124,12 +124,12 @@ def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: a
         if of_bools(before) and is_mask(value):
             value = bools_of(f, value)
         if not is_unknown(value) and type_or_none(value) != type_or_none(before):
-            f.problem(s, KEEPS_TYPE, f"write `{f.written(name)} = {f.written(name)} + ...`")
+            f.problem(s, KEEPS_TYPE, f"write {f.written_anew(name, '+ ...')}")
         give(f, name, value)
     elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
         in_place(f, before, lambda x: f.expression(sum, name))
     else:
-        advice = f"write `{f.written(name)} = {f.written(name)} + ...` or the like, which makes a new tensor"
+        advice = f"write {f.written_anew(name, '+ ...')} or the like, which makes a new tensor"
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
 
 
@@ -139,7 +139,7 @@ def _buffer_changed(f: Frame, s: ast.AugAssign, name: str, before: HostTensor, s
     f.problem(
         s,
         f"this changes `{before.name}` in place, a tensor of the model",
-        f"write `{f.written(name)} = {f.written(name)} + ...` or the like",
+        f"write {f.written_anew(name, '+ ...')} or the like",
     )
 
 
@@ -148,7 +148,7 @@ def _held_changed(f: Frame, s: ast.AugAssign, name: str, before: Held, sum: ast.
     """`keep &= mask`, `i += 1` of a tensor that the program has in another form: the name alone must refer to it."""
     alone = name in f.owned
     if is_held_tensor(before) and not alone:
-        advice = f"write `{f.written(name)} = {f.written(name)} ...`, which makes a new tensor"
+        advice = f"write {f.written_anew(name, '...')}, which makes a new tensor"
         f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
         return
     value = f.expression(sum, name)

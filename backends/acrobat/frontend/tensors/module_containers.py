@@ -8,12 +8,12 @@ from torch import nn
 
 from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.described import describe
-from backends.acrobat.frontend.evaluator.choices.choice import at_index, fail, fails_always
+from backends.acrobat.frontend.evaluator.choices.choice import at_index, fails_always
 from backends.acrobat.frontend.evaluator.expressions.indexing import NAMED, as_index
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
-from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key, contains, position, strings_in
+from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key, contains, no_such_key, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, SUBSCRIPTS, TRUTHS, handles
 from backends.acrobat.frontend.kinds import is_unknown, known, type_of
 from backends.acrobat.frontend.specials import OneOf
@@ -77,7 +77,7 @@ def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
             return fails_always(f, node, KeyError(constant), f"this {type(container).__name__} has no key {constant!r}")
         return attribute(f, node, owner, constant)
     if not len(container):
-        return fail(f, "KeyError: {0!r}", [key], strings_in([key]))
+        return no_such_key(f, key)
     if isinstance(container, nn.ParameterDict):
         return constant_by_key(f, node, list(container.keys()), key, lambda k: attribute(f, node, owner, k))
     keys = list(container.keys())

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.choices.choice import choose, fail, fails_always, is_function
+from backends.acrobat.frontend.evaluator.choices.choice import choose, fails_always, is_function
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.keywords import walked
-from backends.acrobat.frontend.evaluator.objects.constants import contains, position, strings_in
+from backends.acrobat.frontend.evaluator.objects.constants import contains, no_such_key, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, METHODS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.kinds import is_unknown, known
 from backends.acrobat.frontend.specials import FunctionTable, Method, OneOf
@@ -44,7 +44,7 @@ def _looked_up(f: Frame, node: ast.AST, table: FunctionTable, key: Value) -> Val
     if is_unknown(key):
         return unknown()
     if not entries:
-        return fail(f, "KeyError: {0!r}", [key], strings_in([key]))
+        return no_such_key(f, key)
     return OneOf(position(f, node, key, list(entries)), tuple(entries.values()), key=key, keys=tuple(entries))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, INT, LIST, DataT, ListT, TupleT
+from backends.acrobat.core.types import BOOL, INT, LIST, ListT, TupleT
 from backends.acrobat.frontend.changing_methods import root_of
 from backends.acrobat.frontend.described import describe, plural
 from backends.acrobat.frontend.evaluator.changes.indices import found_before, from_end, in_source_order
@@ -28,7 +28,13 @@ from backends.acrobat.frontend.evaluator.lists.mapping import head
 from backends.acrobat.frontend.evaluator.lists.sequences_met import note_written
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.fresh import fresh_inside
-from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, elements_of, is_handed_over, seen_inside
+from backends.acrobat.frontend.evaluator.ownership.ownership import (
+    changeable,
+    classes_of_type,
+    elements_of,
+    is_handed_over,
+    seen_inside,
+)
 from backends.acrobat.frontend.evaluator.scalars.operators import binary
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
 from backends.acrobat.frontend.evaluator.tables import CHANGE_FIRST, INDICES, ITEMS_PUT, WRITTEN, handles
@@ -268,8 +274,7 @@ def _of_set(f: Frame, node: ast.Call, walked: ast.expr, default: Sequence[ast.ex
 def _steps_itself(f: Frame, node: ast.expr) -> bool:
     """Whether the value of an expression is an object whose class has a method `__next__`."""
     with f.trial():
-        t = f.without_none(type_or_none(f.borrowed(node)))
-    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+        classes = classes_of_type(f, type_or_none(f.borrowed(node)))
     return bool(classes) and all(isinstance(getattr(c, "__next__", None), FunctionType) for c in classes)
 
 

@@ -186,7 +186,7 @@ class CoercingFrame(CoveringFrame):
                 return value
             if is_empty(value):
                 self.program.filled.add(value.atom.span)  # type: ignore[union-attr]
-                if type.container == "dict":  # of one that is only given to something, its place tells which it is
+                if type.container == "dict":  # two places of dictionaries whose types differ make no shared ones of one class
                     self.program.datatypes.met.lists.note_elements(value.atom.span, type)  # type: ignore[union-attr]
             return self.empty(type)
         if have == INT and type == FLOAT:

@@ -303,9 +303,10 @@ class FrameState:
         missing keys."""
         return kind(value) == "iterator" or any(rule(self, value) for rule in CHANGED_BY_READING)
 
-    def written(self, name: str) -> str:
-        """A name as the source writes it: an attribute of the module that is compiled, as `self.x`."""
-        return f"self.{name.field}" if isinstance(name, CarriedName) else visible(name)
+    def written_anew(self, name: str, rest: str) -> str:
+        """The assignment `name = name rest` as messages write it; an attribute of the module that is compiled as `self.x`."""
+        written = f"self.{name.field}" if isinstance(name, CarriedName) else visible(name)
+        return f"`{written} = {written} {rest}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""

@@ -126,7 +126,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value, staged: Ca
             return fails_always(f, node, KeyError(constant), f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
     if not table and not is_unknown(key):
-        return fail(f, "KeyError: {0!r}", [key], strings_in([key]))
+        return no_such_key(f, key)
     keys = [k for k in table if may_equal(key, k)]
     values = [Static(table[k]) for k in keys]
     if 1 < len(keys) <= LARGEST and all(type(v.value) is dict for v in values) and not is_unknown(key):
@@ -136,7 +136,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value, staged: Ca
         at = looked_up(f, key, keys)
         there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
         value_at = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
-        return choose(f, node, there, value_at, lambda: fail(f, "KeyError: {0!r}", [key], strings_in([key])))
+        return choose(f, node, there, value_at, lambda: no_such_key(f, key))
     return constant_by_key(f, node, list(table), key, lambda k: (staged or f.program.wrap)(table[k]))
 
 
@@ -199,6 +199,11 @@ def _is_named_tuple(f: Frame, t: Any) -> bool:
     """Whether the objects of a type are named tuples, which are equal where their fields are."""
     classes = f.program.datatypes.classes_of(t)
     return bool(classes) and all(issubclass(c, tuple) and c.__eq__ is tuple.__eq__ for c in classes)
+
+
+def no_such_key(f: Frame, key: Value) -> Value:
+    """The error of an instance that looks up a key which is not there."""
+    return fail(f, "KeyError: {0!r}", [key], strings_in([key]))
 
 
 def strings_in(values: Sequence[Value]) -> frozenset[int]:

@@ -247,13 +247,13 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     if is_number(before) and is_element(f, name):  # type: ignore[arg-type]
         sign = ast.unparse(sum).removeprefix(f"{name} ").partition(" ")[0]
         what = f"`{sign}=` changes the tensor in place of which {f.shown(name)} is an element"
-        f.problem(s, what, f"write `{f.written(name)} = {f.written(name)} {sign} ...`, or assign to the item of the tensor")
+        f.problem(s, what, f"write {f.written_anew(name, f'{sign} ...')}, or assign to the item of the tensor")
         return
     if before is not None and name not in f.owned and is_array(guess(f.without_none(type_or_none(before)))) > is_array(before):
         f.problem(
             s,
             "this changes a tensor in place that may be seen under other names",
-            f"write `{f.written(name)} = {f.written(name)} ...`",
+            f"write {f.written_anew(name, '...')}",
         )
         return
     if before is not None and kind(before) in AUGMENTED:
@@ -261,7 +261,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         return
     is_bool = isinstance(before, Dyn) and before.type == BOOL
     if is_bool and isinstance(s.op, BITWISE) and f.definition is not None and is_kept(f.definition, name):
-        advice = f"write `{f.written(name)} = {f.written(name)} ...`, which makes a new one"
+        advice = f"write {f.written_anew(name, '...')}, which makes a new one"
         f.problem(s, "this may change a tensor of one bool in place that is seen elsewhere too", advice)
         return
     # The program has lists of tensors of several shapes, and of functions, as tuples.
@@ -271,7 +271,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
         what = "list" if was_list else kind(before)
         note_list_seen_elsewhere(f, sum.left, type_or_none(before))
         text = f"`{sign}=` changes a {what} that may be seen under another name than {f.shown(name)}"
-        f.problem(s, text, f"write `{f.written(name)} = {f.written(name)} {sign} ...`")
+        f.problem(s, text, f"write {f.written_anew(name, f'{sign} ...')}")
         return
     if before is not None and kind(before) == "list" and isinstance(s.op, ast.Add) and _is_walked(f, s.value):
         sum = ast.copy_location(ast.BinOp(sum.left, s.op, _listed(s.value)), s)

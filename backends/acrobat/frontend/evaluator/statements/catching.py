@@ -153,15 +153,16 @@ def _followed(f: Frame, s: CaughtTry, exits: Exits, ends: Callable[[Sequence[ast
     ways = [lambda: ends(s.orelse), exits.returns, exits.breaks, exits.continues, raises]
     with _catching(f, s):
         value = f.value_of(s.body, Exits(*map(outside, ways)))
-    if not reached and not f.trials and not f.program.incomplete:
+    if not reached:
         _refuse_unreached(f, s)
     return value
 
 
 def _refuse_unreached(f: Frame, s: CaughtTry) -> None:
-    """A problem of a `try` that catches exceptions of Python's own, none of which is raised by what is followed."""
+    """A problem of a `try` that catches exceptions of Python's own, none of which is raised by what is followed, once all is
+    known of that."""
     refused = f.program.followed_tries.get((f.file, s.key))
-    if refused is not None:
+    if refused is not None and not f.trials and not f.program.incomplete:
         f.problem(s, refused.message, refused.advice)
 
 

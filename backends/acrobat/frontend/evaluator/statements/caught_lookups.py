@@ -15,7 +15,7 @@ stand before each of its statements (`lookups_fail`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -67,9 +67,8 @@ def as_test(f: Frame, s: ast.Try, caught: Any) -> ast.stmt:
         raise Refused("this `try` has several lookups in it that may fail, and one of them changes a list", ADVICE)
     if not all(_is_first(s.body[0], node, tests) for node in tests):
         raise Refused("a lookup of this `try` comes after something else, or is not always computed", ADVICE)
-    every = list(tests.values())
     body = [*_with_named_value(s.body[0]), *s.body[1:], *s.orelse]
-    return placed(s, ast.If(every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every), body, handler.body))
+    return placed(s, ast.If(_all_of(tests), body, handler.body))
 
 
 def lookups_fail(f: Frame, s: ast.stmt, classes: Sequence[type]) -> ast.expr | None:
@@ -84,10 +83,13 @@ def lookups_fail(f: Frame, s: ast.stmt, classes: Sequence[type]) -> ast.expr | N
             continue
         if test is not None and _is_first(s, node, tests):
             tests[node] = test
-    if not tests:
-        return None
+    return ast.UnaryOp(ast.Not(), _all_of(tests)) if tests else None
+
+
+def _all_of(tests: Mapping[ast.AST, ast.expr]) -> ast.expr:
+    """Whether all of the tests hold, each of which is that of a lookup."""
     every = list(tests.values())
-    return ast.UnaryOp(ast.Not(), every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every))
+    return every[0] if len(every) == 1 else ast.BoolOp(ast.And(), every)
 
 
 def fails_by_lookups(body: Sequence[ast.stmt]) -> bool:

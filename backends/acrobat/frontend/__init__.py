@@ -15,6 +15,7 @@ from backends.acrobat.errors import CompileError, InstanceError, Problem
 from backends.acrobat.frontend import language  # noqa: F401 (fills the evaluator's tables)
 from backends.acrobat.frontend.instances.divided import Division
 from backends.acrobat.frontend.instances.joined import JoinedClasses
+from backends.acrobat.frontend.instances.unshared import have_one_name
 from backends.acrobat.frontend.program import AttemptAgain, NumbersAsTensors, ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.work import TooMuchWork
@@ -71,31 +72,50 @@ def build_with_reads(
 
 
 def _built(module: nn.Module, hint: Any, sample: Sequence[Any] | None) -> tuple[ProgramBuilder, Program]:
-    """The program and what has built it. Where an attempt ends with problems, another one begins with what it has met. Before
+    """The program and what has built it. Where `forward` changes an object of the instance, it changes a copy of its own, if
+    that has no other name. Raises CompileError."""
+    changed = set[type]()
+    try:
+        return _built_copying(module, hint, sample, frozenset(), changed)
+    except TooMuchWork:
+        raise
+    except CompileError:
+        if sample is not None and changed and have_one_name(sample, changed):
+            with suppress(CompileError):
+                return _built_copying(module, hint, sample, frozenset(changed), set())
+        raise
+
+
+def _built_copying(
+    module: nn.Module, hint: Any, sample: Sequence[Any] | None, copied: frozenset[type], changed: set[type]
+) -> tuple[ProgramBuilder, Program]:
+    """The program and what has built it, where `forward` copies arguments of the classes `copied` at first. Those of the
+    instance's classes of which it changes objects are added to `changed`. Where an attempt ends with problems, another one begins with what it has met. Before
     that has a cost for the program, classes are divided into versions; where that does not help they are not. At last values
     keep their types exactly, at a higher cost. Where that does not help either, the problems are those from before. Raises
     CompileError."""
     division, met, endless = Division(), set[frozenset[str]](), set[Any]()
-    divided = JoinedClasses(division=division, endless=endless)
+    divided = JoinedClasses(division=division, endless=endless, copied=copied)
     try:
         return _built_with(module, hint, sample, divided, met, divides=True)
     except TooMuchWork:
         raise
     except CompileError as error:
         problems = error
+    changed |= division.changed
     begun = division.is_begun
     if (built := _built_divided(module, hint, sample, divided, met, problems, begun)) is not None:
         return built
     if begun:
         try:
-            return _built_with(module, hint, sample, JoinedClasses(endless=endless), met)
+            return _built_with(module, hint, sample, JoinedClasses(endless=endless, copied=copied), met)
         except TooMuchWork:
             raise
         except CompileError as error:
             problems = error
         if (built := _built_divided(module, hint, sample, divided, met, problems)) is not None:
             return built
-    exact = JoinedClasses(exact=True, endless=endless)
+    exact = JoinedClasses(exact=True, endless=endless, copied=copied)
     if exact.with_mixtures(met).mixtures <= JoinedClasses().with_mixtures(met).mixtures:
         raise problems from None
     try:

@@ -109,6 +109,8 @@ class ProgramBuilder(FunctionsOfModel):
                 self.datatypes.values_tell = True  # those that the model makes; what an instance has in it is known now
             except (AnnotationError, Refused) as error:
                 self.problem(Problem(entry.span, str(error), getattr(error, "advice", "")))
+            own = zip(entry.params, map(self.datatypes.is_copied, types), strict=True)
+            self.copied[entry.function] = tuple(p for p, is_copied in own if is_copied)
             named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(entry.params, types, strict=True)}
             values: list[Value] = [*entry.owner, *(named | entry.others).values()]
             key = self.key(entry.function, values)

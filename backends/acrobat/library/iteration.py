@@ -70,12 +70,12 @@ def chosen(items, rows):
     return [tuple([items[i] for i in row]) for row in rows]
 
 
-def product(first, second):
-    return [(a, b) for a in first for b in second]
+def in_tuples(items):
+    return [(x,) for x in items]
 
 
-def product_of_three(first, second, third):
-    return [(a, b, c) for a in first for b in second for c in third]
+def with_each(rows, items):
+    return [(*row, x) for row in rows for x in items]
 
 
 def product_of_all(lists):

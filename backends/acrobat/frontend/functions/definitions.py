@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import types
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator.changes.state import as_variables
-from backends.acrobat.frontend.evaluator.frame.compiled_nodes import counter_object
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode, counter_object
+from backends.acrobat.frontend.evaluator.objects.instantiation import without_init
+from backends.acrobat.frontend.evaluator.rewriting.bare_objects import with_bare_objects
 from backends.acrobat.frontend.evaluator.rewriting.chosen_walks import with_chosen_walks
 from backends.acrobat.frontend.evaluator.rewriting.class_tests import with_class_tests
 from backends.acrobat.frontend.evaluator.rewriting.counting import with_counters
@@ -26,11 +29,13 @@ from backends.acrobat.frontend.evaluator.rewriting.lazy_loops import with_lazy_l
 from backends.acrobat.frontend.evaluator.rewriting.limits import taken_for_deques
 from backends.acrobat.frontend.evaluator.rewriting.named_attributes import taken_for_setattr
 from backends.acrobat.frontend.evaluator.rewriting.numbers_given import with_numbers_given
+from backends.acrobat.frontend.evaluator.syntax.quoting import copied, quoted
 from backends.acrobat.frontend.functions.exceptions import with_ways_out
 from backends.acrobat.frontend.functions.outcomes import escapes_of
 from backends.acrobat.frontend.functions.signatures import class_of
 from backends.acrobat.frontend.source import closure, source_of, span_of
 from backends.acrobat.frontend.syntax_nodes import bound_names, every_node
+from backends.acrobat.frontend.values import Static
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.functions.table import Functions
@@ -47,13 +52,16 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
     followed = program.followed_in(file) if tried else frozenset()
     gives_part = program.gives_part(function)
     generators = program.lazy_in(file)
-    key = (function, cls, tuple(attributes.items()), raising, followed, gives_part, frozenset(generators))
+    own = program.copied.get(function, ())
+    key = (function, cls, tuple(attributes.items()), raising, followed, gives_part, frozenset(generators), own)
     if key not in program.definitions:
         namespace = function.__globals__ | closure(function)
         lazy = with_lazy_loops(written, function.__globals__, closure(function), generators)
         walks = with_chosen_walks(plainly(lazy), namespace)
         note = partial(program.reads.note_global, function)
         tests = with_class_tests(walks, namespace, note)
+        tests = _with_copies(tests, own) if own else tests
+        tests = with_bare_objects(tests, _made_bare)
         plain = with_displays(with_counters(tests, namespace, counter_object), namespace)
         result = by_place(plain, function, cls, program.changing)
         result = with_numbers_given(result, namespace) if gives_part else result
@@ -64,6 +72,20 @@ def as_compiled(program: Functions, function: types.FunctionType, owner: Any, at
             what = f"`{ast.unparse(called)}` is not Python's own here, and is used as that is"
             program.problem(Problem(span_of(called, file), what, "give it another name"))
     return program.definitions[key]
+
+
+def _with_copies(definition: ast.FunctionDef, names: Sequence[str]) -> ast.FunctionDef:
+    """A function that copies these arguments at first."""
+    result = copied(definition)
+    deepcopy = CompiledNode(Static(copy.deepcopy))
+    first = [s for x in names for s in quoted(result.body[0], "x = deepcopy(x)", x=x, deepcopy=deepcopy)]
+    result.body = [*first, *result.body]
+    return result
+
+
+def _made_bare(cls: ast.expr, attributes: dict[str, ast.expr]) -> ast.expr:
+    """The expression that makes an object of a class with these attributes and without its `__init__`."""
+    return ast.Call(CompiledNode(Static(without_init)), [cls], [ast.keyword(x, value) for x, value in attributes.items()])
 
 
 PYTHONS = (None, deque, iter, next, list, sorted, enumerate, setattr)

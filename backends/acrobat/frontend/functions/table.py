@@ -112,6 +112,7 @@ class Functions:
         self.recursive: set[Any] = set()  # functions that call themselves, directly or by others
         self.closing = False  # whether what is unknown in the result of a recursion is taken for what it gives (`trees`)
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
+        self.copied: dict[Any, tuple[str, ...]] = {}  # function -> parameters of which it changes copies of its own
         self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
         # function key -> the indices of the parameters that are as long as the list that it returns, and as each list in it
         self.lengths: dict[Any, list[int | None]] = {}

@@ -45,6 +45,7 @@ class Division:
     def __init__(self) -> None:
         self.made: dict[type, set[Key]] = {}  # ordinary class that the model makes -> the keys of the objects
         self.unlike: set[type] = set()  # those of the instance in which an attribute is None that the model gives values
+        self.changed: set[type] = set()  # those of the instance of which objects are changed that may have several names
         self.joins = False  # whether the last `join` has made one version of several
         self._classes: set[type] = set()
         self._results: dict[type, type] = {}  # class -> its version for objects of the result
@@ -79,7 +80,7 @@ class Division:
         result = {
             cls
             for cls, keys in self.made.items()
-            if len(keys) > 1 and is_plain(cls) and (cls in self.unlike or any(_concerns(p.span, cls, keys) for p in problems))
+            if len(keys) > 1 and is_plain(cls) and (cls in self.unlike | self.changed or any(_concerns(p.span, cls, keys) for p in problems))
         }
         more = not result <= self._classes
         self._classes |= result

@@ -57,6 +57,7 @@ class JoinedClasses:
     by_name: bool = False  # whether dictionaries with a few sets of names are told apart by these, whatever their values are
     exact: bool = False  # whether numbers and tensors, too, keep their types where they meet
     records: Records = field(default_factory=Records)  # for dictionaries whose keys are names
+    copied: frozenset[type] = frozenset()  # classes of which `forward` changes copies of its arguments
     named_dicts: frozenset[PlaceInSource] = frozenset()  # the `{}` that get values of several types under names
 
     def joined(self, pairs: Sequence[tuple[tuple[type, ...], tuple[type, ...]]], made: dict[type, Attributes]) -> JoinedClasses:

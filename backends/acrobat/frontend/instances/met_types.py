@@ -101,10 +101,11 @@ class MetTypes:
     def note_changed_elsewhere(self, union: str) -> None:
         """Note that objects of a union are changed while other names may refer to them. If they are ones that the model makes,
         of ordinary classes or dataclasses, or dictionaries whose keys are names, an object is a number for the next attempt
-        (`evaluator/objects/referenced.py`)."""
+        (`evaluator/objects/referenced.py`). Classes of which the instance has objects too are divided."""
         classes = self._unions.cases.get(union, ())
         if self._unions.is_only_made(union) and all(map(_may_be_referenced, classes)):
             self._changed_elsewhere |= {*classes}
+        self._joined.division.changed |= {c for c in classes if self._unions.is_of_instance(c)}
 
     def classes(self, in_displays: bool = True) -> list[tuple[tuple[type, ...], tuple[type, ...]]]:
         """The unions of which values were met in one place in the last round, in pairs; those that were met only in lists that

@@ -229,6 +229,10 @@ class Unions(WrittenTypes, ABC):
         """Whether the instance may have objects of a class, as the sample shows."""
         return cls in self.seen
 
+    def is_copied(self, t: Any) -> bool:
+        """Whether `forward` changes a copy of an argument of this type."""
+        return isinstance(t, DataT) and not self._joined.copied.isdisjoint(self.cases.get(t.name, ()))
+
     def is_version(self, one: DataT, other: DataT) -> bool:
         """Whether a type is that of objects of a version of the one class of another type."""
         classes, others = self.cases.get(one.name, ()), self.cases.get(other.name, ())

@@ -187,13 +187,13 @@ def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
     if all(isinstance(w, TupleV) for w in wholes):
         chosen = itertools.product(*(w.items for w in wholes))
         return Held("iterator", TupleV(tuple(TupleV(t) for t in chosen)))
-    if len(wholes) not in (2, 3):
-        raise Refused("`product` takes two or three lists here, or `*lists` alone", "write loops")
     lists = [as_list(f, node, w) for w in wholes]
     if any(map(nothing_known, lists)):
         return unknown()
-    function = iteration.product if len(lists) == 2 else iteration.product_of_three
-    return _once(f.call_with(function, lists, node))
+    rows = f.call_with(iteration.in_tuples, lists[:1], node)
+    for items in lists[1:]:
+        rows = unknown() if is_unknown(rows) else f.call_with(iteration.with_each, [rows, items], node)
+    return _once(rows)
 
 
 @handles(FUNCTIONS, itertools.accumulate)

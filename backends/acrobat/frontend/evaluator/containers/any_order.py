@@ -88,6 +88,8 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
     counts = callee.value is Counter
     if counts and shows_order(f, node) or not counts and not any(callee.value is x for x in WITHOUT_ORDER):
         return None
+    if isinstance(node.args[0], ast.BinOp) and not node.keywords:
+        return _of_sum(f, node, callee.value, node.args[0], hint)
     written = _as_comprehension(f, node.args[0], counts)
     if written is None:
         return None
@@ -99,11 +101,34 @@ def over_set(f: Frame, node: ast.Call, callee: Value, hint: str) -> Value | None
         return None
     if key is not None and not _has_element(key):  # of a set is checked that only one element has the lowest or highest key
         listed = ast.copy_location(ast.SetComp(written.elt, written.generators), written)
+    return _of_listed(f, node, callee.value, listed, hint)
+
+
+def _of_listed(f: Frame, node: ast.Call, function: Any, listed: ast.expr, hint: str) -> Value:
+    """What the called function gives of elements that are `listed` in any order. Raises Refused if the order may change it."""
     result = f.expression(ast.copy_location(ast.Call(node.func, [listed], node.keywords), node), hint)
     f.added.pop(variable_of(result), None)  # of a set that is made in any order
-    if is_unknown(result) or callee.value is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
+    if is_unknown(result) or function is not sum and _is_plain(type_or_none(result)) or type_or_none(result) == INT:
         return result
     raise no_order()  # a sum of floats, or the order of objects that are equal to each other
+
+
+def _of_sum(f: Frame, node: ast.Call, function: Any, whole: ast.BinOp, hint: str) -> Value | None:
+    """A call with lists that are joined by `+`, of which some are comprehensions over sets; None if none is."""
+
+    def listed(part: ast.expr) -> ast.expr:
+        match part:
+            case ast.BinOp(left, ast.Add(), right):
+                return ast.copy_location(ast.BinOp(listed(left), ast.Add(), listed(right)), part)
+            case ast.ListComp():
+                return in_any_order(f, part)
+            case ast.Call(ast.Name("list"), [of_set], []) if f.is_builtin("list"):
+                return _listed_set(f, of_set) or part
+        return part
+
+    joined = listed(whole)
+    same = ast.dump(joined) == ast.dump(whole)
+    return None if same else _of_listed(f, node, function, joined, hint)
 
 
 def list_in_any_order(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> ast.ListComp | ast.GeneratorExp:

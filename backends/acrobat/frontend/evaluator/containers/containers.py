@@ -214,7 +214,7 @@ def at_key(f: Frame, node: ast.AST, whole: Dyn, key: Value, there: bool = False)
     """The value of a key, which is known to be `there`; else a missing key is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
-        return guess(t) if isinstance(t, (ListT, TupleT)) else unknown()
+        return unknown() if contains_unknown(t) and not isinstance(t, (ListT, TupleT)) else guess(t)
     whole = for_key(f, whole, key)
     pairs = items_of(whole)
     at = f.program.call(f, node, dictionaries.place_of, [pairs, as_key(f, whole, key)], {})
@@ -241,11 +241,12 @@ def _no_such_key(f: Frame, whole: Dyn, key: Value) -> Value:
 
 def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
     """A dictionary or set in which a key can be looked up. If the keys so far are tuples of one length and the key is a tuple
-    of another or of any length, they become tuples of any length, as where all keys so far are `()`."""
+    of another or of any length, they become tuples of any length, as where all keys so far are `()`. Tuples inside of them are
+    treated alike."""
     keys, own = _type_of_keys(whole), type_of(key)
     if not isinstance(keys, TupleT) or not is_tuple_type(own):
         return whole
-    if isinstance(own, TupleT) and len(own.items) == len(keys.items):
+    if _lengths(own) == _lengths(keys):
         return whole
     joined = f.common([keys, own])
     assert isinstance(whole.type, ListT)
@@ -253,6 +254,11 @@ def for_key(f: Frame, whole: Dyn, key: Value) -> Dyn:
     if isinstance(item, TupleT) and kind_of(whole) == "dict":
         joined = replace(item, items=(joined, *item.items[1:]))
     return f.coerce(whole, replace(whole.type, item=joined))  # type: ignore[return-value]
+
+
+def _lengths(t: Any) -> tuple[Any, ...] | None:
+    """The lengths of a tuple and of those in it, nested as they are; None for a type without a known length."""
+    return tuple(_lengths(x) for x in t.items) if isinstance(t, TupleT) else None
 
 
 def as_key(f: Frame, whole: Dyn, key: Value) -> Value:

@@ -157,6 +157,8 @@ def _keeps_nothing(function: ast.expr) -> bool:
     match function:
         case ast.Name(name):
             return hasattr(builtins, name)
+        case ast.Attribute(ast.Constant()):  # `", ".join(...)`
+            return True
         case ast.Attribute():
             return root_of(function) in KEEP_NO_ARGUMENTS
     return False

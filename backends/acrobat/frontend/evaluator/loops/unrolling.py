@@ -118,7 +118,9 @@ def _may_change(f: Frame, call: ast.Call, text: str) -> bool:
     if isinstance(callee, Nested) and nested.may_change(f, callee, text):
         return True
     of_python = isinstance(callee, Static) and not isinstance(callee.value, FunctionType)
-    return not of_python and text in map(ast.unparse, (*call.args, *(k.value for k in call.keywords)))
+    if of_python or text not in map(ast.unparse, (*call.args, *(k.value for k in call.keywords))):
+        return False
+    return text in changed_in(f, [call]) if text.isidentifier() else True
 
 
 def _may_be_changed(f: Frame, s: ast.For, name: str) -> bool:

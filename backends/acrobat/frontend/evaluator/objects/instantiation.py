@@ -6,18 +6,19 @@ import ast
 import dataclasses
 import inspect
 import types
-from collections.abc import Hashable
-from functools import partial
+from collections.abc import Hashable, Sequence
+from enum import Enum
+from functools import cache, partial
 from typing import Any
 
-from backends.acrobat.core.made_objects import has_generated_init
+from backends.acrobat.core.made_objects import computes_fields, has_generated_init
 from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.classes import is_written
-from backends.acrobat.frontend.evaluator.objects.construction import defaults_of_fields, new_object
+from backends.acrobat.frontend.evaluator.objects.construction import construct, defaults_of_fields, new_object
 from backends.acrobat.frontend.evaluator.objects.initialisation import Initialisation
-from backends.acrobat.frontend.evaluator.tables import FUNCTIONS
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.instances.annotations import line_of_class
 from backends.acrobat.frontend.source import LIFTED, Lifted, is_installed, span_of
 from backends.acrobat.frontend.values import Special, Static, Value, unknown
@@ -57,7 +58,12 @@ OF_SOURCE = 1 << 9
 
 def has_no_init(cls: type) -> bool:
     """Whether a class of the source gives its objects no attributes when they are made."""
-    return cls.__init__ is object.__init__ and bool(cls.__flags__ & OF_SOURCE)  # type: ignore[misc]
+    return cls.__init__ is object.__init__ and is_of_source(cls)  # type: ignore[misc]
+
+
+def is_of_source(cls: type) -> bool:
+    """Whether a `class` statement has made a class of objects with attributes."""
+    return bool(cls.__flags__ & OF_SOURCE) and not issubclass(cls, (tuple, BaseException, dict, list, Enum))
 
 
 def _gives_no_attributes(self: object) -> None:
@@ -106,11 +112,43 @@ def _in_order_of_fields(
     bound = CallArguments(cls.__name__, args, kwargs).bind(*parameters, **{x: defaults[x] for x in parameters if x in defaults})
     values = defaults | dict(zip(parameters, bound, strict=True))
     names = [x.name for x in fields if x.name in values]
+    _write_init(cls, init, names, ["    self.__post_init__()"] if hasattr(cls, "__post_init__") else [])
+    return [values[x] for x in names]
+
+
+def _write_init(cls: type, init: types.FunctionType, names: Sequence[str], more: Sequence[str] = ()) -> None:
+    """Write `init` out as an `__init__` that takes attributes by these names, with `more` at its end."""
     if init not in LIFTED:
-        text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names)]
-        if hasattr(cls, "__post_init__"):
-            text.append("    self.__post_init__()")
+        text = [f"def __init__(self, {', '.join(names)}):", *(f"    self.{x} = {x}" for x in names), *more]
         definition = ast.increment_lineno(ast.parse("\n".join(text)).body[0], line_of_class(cls) - 1)
         assert isinstance(definition, ast.FunctionDef)
         LIFTED[init] = Lifted(definition, inspect.getsourcefile(cls) or "<unknown>", None, ())
-    return [values[x] for x in names]
+
+
+def without_init(cls: type, **attributes: Any) -> Any:
+    """An object that gets these attributes, and no others, without the `__init__` of its class."""
+    made = object.__new__(cls)
+    vars(made).update(attributes)
+    return made
+
+
+@handles(FUNCTIONS, without_init)
+def _bare(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if len(args) != 1 or not isinstance(args[0], Static) or not isinstance(cls := args[0].value, type) or not is_of_source(cls):
+        raise Refused("`object.__new__` takes a class of the source here", "write a function that makes the object")
+    if dataclasses.is_dataclass(cls) and not computes_fields(cls):
+        return construct(f, node, cls, [], kwargs)
+    init = _init_of_attributes(cls, tuple(kwargs))
+    cls = f.program.datatypes.version_of(cls, (span_of(node, f.file), None))
+    making = Initialisation(f, node, cls)
+    return making.finished() if making.run(init, cls.__name__, [], kwargs) else unknown()
+
+
+@cache
+def _init_of_attributes(cls: type, names: tuple[str, ...]) -> types.FunctionType:
+    """An `__init__` for a class that takes these attributes."""
+
+    def __init__(self: object) -> None: ...
+
+    _write_init(cls, __init__, names)
+    return __init__

@@ -217,7 +217,7 @@ def text_of(f: Frame, node: ast.AST, parts: Sequence[Shown], what: str) -> Value
 
         return mapped_choice(f, node, parts[i].value, of_one)  # type: ignore[arg-type]
     if any(is_unknown(part.value) for part in parts):
-        return unknown()
+        return guess(SYMBOL)
     texts = [shown(f, part) for part in parts]
     if None in texts:
         return f.problem(node, _needs_more(parts[texts.index(None)], what))

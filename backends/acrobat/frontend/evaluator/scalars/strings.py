@@ -26,7 +26,7 @@ from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERAT
 from backends.acrobat.frontend.kinds import is_string, is_unknown, known, type_of, type_or_none
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.types import NEVER, SYMBOL, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Held, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, Static, Value, guess, unknown
 from backends.acrobat.library import strings, templates, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
@@ -140,7 +140,7 @@ def method_of_string(
     """`text.name(...)`, where the text or an argument is known at run time only; None for a method that is not in the
     language. Raises Refused."""
     if any(map(is_unknown, (text, *args, *kwargs.values()))):
-        return unknown()
+        return guess(SYMBOL) if name in GIVE_STRINGS or name in ("join", "format") else unknown()
     if name == "format" and (any(map(is_spread, args)) or not known(text)[0]):
         return _filled(f, node, text, args, kwargs)
     if name == "format":

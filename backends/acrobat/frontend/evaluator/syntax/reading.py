@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import is_hidden
@@ -26,6 +27,7 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     return False
 
 
+@lru_cache(1 << 14)  # each trial of a loop, and each round of compiling, asks the same again
 def is_own(definition: ast.FunctionDef | None, name: str) -> bool:
     """Whether a name is a variable of a function's own, which no function inside sees, and no parameter; False without a
     function."""

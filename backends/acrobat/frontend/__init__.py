@@ -90,10 +90,10 @@ def _built_copying(
     module: nn.Module, hint: Any, sample: Sequence[Any] | None, copied: frozenset[type], changed: set[type]
 ) -> tuple[ProgramBuilder, Program]:
     """The program and what has built it, where `forward` copies arguments of the classes `copied` at first. Those of the
-    instance's classes of which it changes objects are added to `changed`. Where an attempt ends with problems, another one begins with what it has met. Before
-    that has a cost for the program, classes are divided into versions; where that does not help they are not. At last values
-    keep their types exactly, at a higher cost. Where that does not help either, the problems are those from before. Raises
-    CompileError."""
+    instance's classes of which it changes objects are added to `changed`. Where an attempt ends with problems, another one
+    begins with what it has met. Before that has a cost for the program, classes are divided into versions; where that does not
+    help they are not. At last values keep their types exactly, at a higher cost. Where that does not help either, the problems
+    are those from before. Raises CompileError."""
     division, met, endless = Division(), set[frozenset[str]](), set[Any]()
     divided = JoinedClasses(division=division, endless=endless, copied=copied)
     try:

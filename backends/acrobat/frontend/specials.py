@@ -110,6 +110,21 @@ class OneOf(Special):
 
 
 @dataclass(frozen=True, slots=True)
+class SomeOf(Special):
+    """Those of a list of modules from `start` to before `stop`, two ints that are known at run time only: both are places in
+    the list, and `stop` is not less than `start`."""
+
+    passed = True
+    alternatives: tuple[Value, ...]
+    start: Value
+    stop: Value
+    in_turn: bool = False
+    """Whether they are a part of a `Sequential`, which may be called."""
+
+    refusal: ClassVar[str] = "a part of a list of modules that is chosen at run time is walked over where it is chosen"
+
+
+@dataclass(frozen=True, slots=True)
 class Narrowed(Special):
     """An argument whose value is known to be an object of `cls`, one of several classes of its union. In the function that is
     called the parameter is an object of that class alone."""

@@ -9,6 +9,7 @@ torch function, or tensor method, of that name.
 
 from __future__ import annotations
 
+import graphlib
 import queue
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -29,6 +30,7 @@ from backends.acrobat.library import (
     elementwise,
     functional,
     gamma,
+    graph_orders,
     images,
     indexing,
     linear_algebra,
@@ -191,12 +193,14 @@ CLASSES: dict[type, type] = {
     queue.Queue: queues.Queue,
     queue.SimpleQueue: queues.Queue,
     queue.LifoQueue: queues.LifoQueue,
+    graphlib.TopologicalSorter: graph_orders.TopologicalSorter,
     **{
         getattr(torch.distributions, name): getattr(distributions, name)
         for name in ["Categorical", "Bernoulli", "Normal", "Laplace", "Exponential", "Poisson", "Gamma", "Beta"]
     },
 }
-"""Classes of Python's `queue` and of `torch.distributions` -> the class of which an object is made in place of theirs."""
+"""Classes of Python's `queue` and `graphlib`, and of `torch.distributions` -> the class of which an object is made in their
+place."""
 
 BUILTINS: dict[str, Callable[..., Any]] = {"any": searching.any_of, "all": searching.all_of}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""

@@ -80,7 +80,9 @@ class Division:
         result = {
             cls
             for cls, keys in self.made.items()
-            if len(keys) > 1 and is_plain(cls) and (cls in self.unlike | self.changed or any(_concerns(p.span, cls, keys) for p in problems))
+            if len(keys) > 1
+            and is_plain(cls)
+            and (cls in self.unlike | self.changed or any(_concerns(p.span, cls, keys) for p in problems))
         }
         more = not result <= self._classes
         self._classes |= result

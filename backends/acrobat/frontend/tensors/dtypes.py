@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
@@ -88,3 +90,8 @@ def one_or_zero(f: Frame, value: Value) -> Value:
     """A bool as the float that stands for it in a mask."""
     is_known, flag = known(value)
     return Static(float(flag)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)
+
+
+def of_bools(value: Any) -> bool:
+    """Whether a value is a tensor of bools of the instance, or one that the model made."""
+    return is_ragged(value) and dtype_of(value) == torch.bool

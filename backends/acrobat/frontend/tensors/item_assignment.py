@@ -17,12 +17,12 @@ from backends.acrobat.frontend.evaluator.lists.lengths import note_lengths_of
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, ITEMS_PUT, handles
 from backends.acrobat.frontend.kinds import is_held_tensor, is_list, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.cutting import Bounds, Index
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, of_bools
 from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, in_place
 from backends.acrobat.frontend.tensors.indexing import entries_of
 from backends.acrobat.frontend.tensors.ints import is_ints, listed_ids, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import item, shape
-from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, of_bools, ones_and_zeros
+from backends.acrobat.frontend.tensors.masks import as_mask, bools_of, is_mask, is_one_hot, ones_and_zeros
 from backends.acrobat.frontend.tensors.replacing import replaced
 from backends.acrobat.frontend.tensors.several_indices import index_value, ints_in
 from backends.acrobat.frontend.tensors.values import HostTensor

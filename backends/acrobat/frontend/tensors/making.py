@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.kinds import is_number, known, retyped, type_or_none, variable_of
 from backends.acrobat.frontend.tensor_types import ints_of_shape
-from backends.acrobat.frontend.tensors.dtypes import as_floats, one_or_zero
+from backends.acrobat.frontend.tensors.dtypes import as_floats, of_bools, one_or_zero
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, extents_of, is_ints
 from backends.acrobat.frontend.tensors.lifting import (
     ADDS_NOTHING,
@@ -170,6 +170,8 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     remove_placement(call)
     x, value = call.bind("input", "fill_value")
     is_known, number = known(value)
+    if of_ints and of_bools(x):
+        return elementwise(f, [x], lambda v: f.coerce(value, BOOL))
     if is_ints(x) or of_ints and computed(x):
         have: Sequence[Any] = shape(x) if computed(x) else extents_of(f, x)
         if all(isinstance(e, int) for e in have) and sum(e != 1 for e in have) <= 1:
@@ -204,6 +206,8 @@ def _full_like(f: Frame, call: CallArguments, value: float) -> Value:
 @ragged("zeros_like", "empty_like", "ones_like")
 def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     value = 1.0 if c.name == "ones_like" else 0.0
+    if of_bools(c.args[0]):
+        c.kwargs.setdefault("dtype", Static(torch.bool))
     if computed(c.args[0]):
         c.kwargs.setdefault("dtype", Static(torch.int64))
     if c.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64)):

@@ -123,10 +123,13 @@ def _converted(f: Frame, call: CallArguments) -> Value:
     return x
 
 
-@handles(MASK_OPERATIONS, "zeros_like", "ones_like")
+@handles(MASK_OPERATIONS, "zeros_like", "ones_like", "empty_like", "full_like")
 def _like(f: Frame, call: CallArguments) -> Value:
     """A mask that is false, or true, everywhere, or a tensor of the `dtype` that the call names."""
     dtype = call.kwargs.pop("dtype", Static(torch.bool))
+    if call.name == "full_like":
+        whole, value = call.bind("input", "fill_value")
+        call = CallArguments(call.name, [whole, f.coerce(value, BOOL) if dtype == Static(torch.bool) else value], {})
     result = call_operation(f, call.name, CallArguments(call.name, [plain(v) for v in call.args], call.kwargs))
     return _converted(f, CallArguments("to", [mask(result), dtype], {}))
 

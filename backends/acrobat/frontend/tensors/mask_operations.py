@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.tables import handles
 from backends.acrobat.frontend.kinds import is_array, is_number, is_ragged, is_tensor, known, type_or_none, variable_of
 from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, of_bools
 from backends.acrobat.frontend.tensors.ints import arranged, computed, elements, is_ints, on_host, on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
@@ -38,7 +38,6 @@ from backends.acrobat.frontend.tensors.masks import (
     is_mask,
     mask,
     negated,
-    of_bools,
     ones_and_zeros,
     plain,
     read_of,

@@ -31,7 +31,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_or_none
 from backends.acrobat.frontend.tensors.broadcasting import broadcast_in
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, one_or_zero
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, of_bools, one_or_zero
 from backends.acrobat.frontend.tensors.fixing import only_element, with_columns
 from backends.acrobat.frontend.tensors.ints import on_host_in_parts
 from backends.acrobat.frontend.tensors.lifting import elementwise, item, op, operand, select, shape, stack_parts
@@ -261,11 +261,6 @@ def both(f: Frame, name: str, a: Value, b: Value) -> Value:
     if name == "bitxor":
         return negated(f, mask(op(f, "equal", [x, y])))
     return mask(op(f, {"bitand": "minimum", "bitor": "maximum"}[name], [x, y]))
-
-
-def of_bools(value: Any) -> bool:
-    """Whether a value is a tensor of bools of the instance, or one that the model made."""
-    return is_ragged(value) and dtype_of(value) == torch.bool
 
 
 def as_mask(f: Frame, value: Any) -> Any:

@@ -24,12 +24,12 @@ from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.buffers import as_tensor, beside, whole_tensor
 from backends.acrobat.frontend.tensors.bytes_of_masks import of_bytes
 from backends.acrobat.frontend.tensors.conversions import wanted_dtype
-from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of
+from backends.acrobat.frontend.tensors.dtypes import as_floats, dtype_of, of_bools
 from backends.acrobat.frontend.tensors.in_place import KEEPS_TYPE, given_to, in_place
 from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import elementwise, extent_of, op, select, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_operations import MASK_OPERATIONS, as_mask, with_masks
-from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, of_bools, plain, read_of, whole_of
+from backends.acrobat.frontend.tensors.masks import is_mask, is_one_hot, mask, plain, read_of, whole_of
 from backends.acrobat.frontend.tensors.one_hot import ints_of, of_one_hot
 from backends.acrobat.frontend.tensors.operations import IN_PLACE, OVERWRITING, call_operation
 from backends.acrobat.frontend.tensors.shapes import move, permute

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.expressions.indexing import NAMED, as_i
 from backends.acrobat.frontend.evaluator.frame.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import list_of
+from backends.acrobat.frontend.evaluator.lists.module_parts import some_of
 from backends.acrobat.frontend.evaluator.objects.constants import constant_by_key, contains, no_such_key, position
 from backends.acrobat.frontend.evaluator.tables import ITERATION, LENGTHS, MEMBERSHIP, SUBSCRIPTS, TRUTHS, handles
 from backends.acrobat.frontend.kinds import is_unknown, known, type_of
@@ -36,7 +37,11 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         return f.problem(node, "this cannot be indexed" + what)
     if isinstance(index, ast.Slice):
         written = (index.lower, index.upper, index.step)
-        bounds = [constant(f.expression(e), "a bound of a slice of modules") if e else None for e in written]
+        given = [f.expression(e) if e else None for e in written]
+        if not all(b is None or known(b)[0] for b in given) and not isinstance(module, nn.ParameterList):
+            children = f.components(_children(f, value)) or ()
+            return some_of(f, tuple(children), given, in_turn=type(module) is nn.Sequential)
+        bounds = [None if b is None else constant(b, "a bound of a slice of modules") for b in given]
         if type(module) is nn.Sequential:
             part = module[slice(*bounds)]
             return Module(part, tuple((k, a) for k, a in value.tensors if k.partition(".")[0] in part._modules))

@@ -14,13 +14,13 @@ from backends.acrobat.frontend.evaluator.scalars.operators import SYMBOLS, as_in
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED, ITERATION, LENGTHS, NUMBERS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.kinds import is_number, is_ragged, is_tensor, is_unknown, known, type_of
 from backends.acrobat.frontend.tensors.buffers import as_tensor
-from backends.acrobat.frontend.tensors.dtypes import as_floats
+from backends.acrobat.frontend.tensors.dtypes import as_floats, of_bools
 from backends.acrobat.frontend.tensors.fixing import only_element
 from backends.acrobat.frontend.tensors.ints import arithmetic, computed, is_ints, one, rows_of
 from backends.acrobat.frontend.tensors.lifting import extent_of, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.mask_arithmetic import of_buffers, of_masks
 from backends.acrobat.frontend.tensors.mask_operations import as_mask
-from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated, of_bools
+from backends.acrobat.frontend.tensors.masks import bool_in, is_mask, is_one_hot, negated
 from backends.acrobat.frontend.tensors.new_tensors import note_new
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul, refuse_ints

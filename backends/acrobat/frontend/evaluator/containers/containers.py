@@ -125,6 +125,8 @@ def dict_of_pairs(f: Frame, node: ast.AST, pairs: Value) -> Value:
         return unknown()
     if is_never_filled(type_of(pairs)):
         return empty_of_kind(f, "dict")
+    if not is_tuple_type(item := type_of(pairs).item):
+        raise Refused(f"`dict` takes pairs, not {describe(item)}")
     return of_kind(f.program.call(f, node, dictionaries.from_pairs, [pairs], {}), DICT)
 
 

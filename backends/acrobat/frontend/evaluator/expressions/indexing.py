@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.several_shapes import as_list_of_tensors
 from backends.acrobat.frontend.evaluator.lists.lists import bound, list_of, sliced
+from backends.acrobat.frontend.evaluator.lists.module_parts import some_of
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.objects.classes import records_of, special_method
 from backends.acrobat.frontend.evaluator.objects.constants import may_equal
@@ -174,6 +175,8 @@ def _part_of_tuple(f: Frame, node: ast.AST, value: Value, items: Sequence[Value]
     whole = list_of(f, node, [_as_entry(f, node, v) for v in items])
     if is_unknown(whole) or any(b is not None and is_unknown(b) for b in bounds):
         return unknown()
+    if not is_list(whole) and all(isinstance(v, Special) and v.unrolled for v in items):
+        return some_of(f, tuple(items), bounds)
     if not is_list(whole):
         return f.problem(node, f"a part of this is taken at run time, and its elements differ in type: {f.places(items)}")
     part = _of_list(f, node, whole, ast.Slice(*(None if b is None else CompiledNode(b) for b in bounds)))  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.loops.each_class import classes_walked
 from backends.acrobat.frontend.evaluator.loops.laziness import generated
 from backends.acrobat.frontend.evaluator.loops.named_entries import named_entries
 from backends.acrobat.frontend.evaluator.loops.short_zips import is_short_zip
+from backends.acrobat.frontend.evaluator.loops.some_modules import walks_over_some
 from backends.acrobat.frontend.evaluator.loops.unordered import entries_in_any_order
 from backends.acrobat.frontend.evaluator.ownership.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.rewriting.desugar import statements
@@ -88,7 +89,7 @@ def _looks_at_items(generator: ast.comprehension, element: ast.expr) -> bool:
 
 def _is_apart(f: Frame, node: ast.expr) -> bool:
     """Whether a loop over `node` is compiled in a form of its own."""
-    return is_short_zip(f, node) or len(classes_walked(f, node)) > 1
+    return walks_over_some(f, node) or is_short_zip(f, node) or len(classes_walked(f, node)) > 1
 
 
 def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:

@@ -127,7 +127,7 @@ def _write_init(cls: type, init: types.FunctionType, names: Sequence[str], more:
 
 def without_init(cls: type, **attributes: Any) -> Any:
     """An object that gets these attributes, and no others, without the `__init__` of its class."""
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     vars(made).update(attributes)
     return made
 
@@ -148,7 +148,6 @@ def _bare(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
 def _init_of_attributes(cls: type, names: tuple[str, ...]) -> types.FunctionType:
     """An `__init__` for a class that takes these attributes."""
 
-    def __init__(self: object) -> None: ...
-
-    _write_init(cls, __init__, names)
-    return __init__
+    init = types.FunctionType(_gives_no_attributes.__code__, {}, "__init__")
+    _write_init(cls, init, names)
+    return init

@@ -1,8 +1,8 @@
 """Objects that are made without their `__init__`, and get their attributes right afterwards, as a `copy` of one's own does it:
 
-    other = object.__new__(Board)            # one call: other = bare(Board, cells=self.cells[:], turn=self.turn)
-    other.cells = self.cells[:]
-    other.turn = self.turn
+other = object.__new__(Board)            # one call: other = bare(Board, cells=self.cells[:], turn=self.turn)
+other.cells = self.cells[:]
+other.turn = self.turn
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from backends.acrobat.frontend.evaluator.loops import by_turns, loops, unrolling
 from backends.acrobat.frontend.evaluator.loops.each_class import for_each_class
 from backends.acrobat.frontend.evaluator.loops.laziness import put_in_at_once
 from backends.acrobat.frontend.evaluator.loops.short_zips import guarded
+from backends.acrobat.frontend.evaluator.loops.some_modules import over_some
 from backends.acrobat.frontend.evaluator.objects.classes import records_of
 from backends.acrobat.frontend.evaluator.rewriting.dict_calls import as_display
 from backends.acrobat.frontend.evaluator.statements import contexts, ways
@@ -328,7 +329,7 @@ def _iterated(f: Frame, s: ast.For | ast.While) -> tuple[Value | None, ast.For |
         by_turns.left_early(f, s)
         s = one_by_one(f, s)
     if isinstance(s, ast.For):
-        return guarded(f, s) or (unrolling.iterated(f, s), s)
+        return over_some(f, s) or guarded(f, s) or (unrolling.iterated(f, s), s)
     return None, loops.tested_in_body(f, s)
 
 

@@ -11,6 +11,7 @@ from backends.acrobat.frontend.evaluator.choices.mixed import ITERABLE, by_type,
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import lengths
+from backends.acrobat.frontend.evaluator.lists.sizes import known_size
 from backends.acrobat.frontend.evaluator.objects import constants
 from backends.acrobat.frontend.evaluator.tables import LENGTHS, handles
 from backends.acrobat.frontend.kinds import kind, type_or_none
@@ -52,7 +53,10 @@ def _length(f: Frame, a: Value) -> Value | None:
         return f.call_with(method, [a])
     match type_or_none(a):
         case ListT():
-            return Static(0) if is_empty(a) or is_never_filled(a.type) else lengths.length(f, a)  # type: ignore[union-attr]
+            if is_empty(a) or is_never_filled(a.type):  # type: ignore[union-attr]
+                return Static(0)
+            size = known_size(f, a)  # type: ignore[arg-type]
+            return lengths.length(f, a) if size is None else Static(size)
         case TupleT(types):
             return Static(len(types))
     return None

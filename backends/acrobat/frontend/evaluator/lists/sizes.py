@@ -9,7 +9,7 @@ from typing import TypeAlias
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.kinds import is_list, variable_of
 from backends.acrobat.frontend.syntax_nodes import every_node
-from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, is_empty
 
 Size: TypeAlias = "int | tuple[Size, ...]"
 """The number of elements of a list, or such numbers for the components of a tuple; 0 where it is not known."""
@@ -28,6 +28,14 @@ def size_of(f: Frame, value: Value | None) -> int | None:
         return len(value.value) if isinstance(value.value, (range, list, tuple)) else None
     items = f.display(value)
     return None if items is None else len(items)
+
+
+def known_size(f: Frame, xs: Dyn) -> int | None:
+    """The number of elements of a list of the program, if it is known without computing any of them."""
+    if (name := variable_of(xs)) in f.displays:
+        return len(f.displays[name])
+    size = f.sizes.get(name)
+    return size if isinstance(size, int) and size > 0 else None
 
 
 def sizes_in(f: Frame, value: Value) -> Size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NoReturn
 
 import numpy as np
@@ -85,6 +86,8 @@ class InstanceReader:
         for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not datatype.mixed else ():
             for case in datatype.cases:
                 if case.cls and same(case.cls):
+                    if isinstance(o, datetime) and o.tzinfo is not None:
+                        raise InstanceError(f"{_path(path)}: a datetime with a time zone: instances have times without one")
                     return Data(case.name, tuple([self.read(getattr(o, f), t, (path, f".{f}")) for f, t in case.fields]))
         if isinstance(o, Data) and o.case in {c.name for c in datatype.cases}:
             fields = datatype.case(o.case).fields

@@ -22,11 +22,10 @@ from torch import Tensor, nn
 from backends.acrobat.core.made_objects import computes_fields
 from backends.acrobat.core.types import MissingKeys
 from backends.acrobat.frontend.instances import key_sets
-from backends.acrobat.frontend.instances.dates import fields_of_date
+from backends.acrobat.frontend.instances.dates import CLASSES, fields_of_date
 from backends.acrobat.frontend.instances.default_dicts import OTHER, missing_keys_of
 from backends.acrobat.frontend.instances.places import CONTAINERS, Place, are_alike, same_form, same_trees
 from backends.acrobat.frontend.instances.record_classes import RecordOf, Records, is_name
-from backends.acrobat.library.dates import Date
 
 DEEPEST = 24
 """So many containers inside of each other it is noted of dictionaries whose keys are names what values they have altogether."""
@@ -215,8 +214,8 @@ class Observer:
                 cls = self._records.class_of(value)
                 place.walked = place.walked or cls in self._walked
                 return inside + self._object(place, value, cls, value, path)
-            case datetime.date() if (of_date := fields_of_date(value)) is not None:
-                return self._object(place, value, Date, of_date, path)
+            case datetime.date() | datetime.timedelta() if (of_date := fields_of_date(value)) is not None:
+                return self._object(place, value, CLASSES[type(value)], of_date, path)
             case _:
                 fields = attributes(value)
                 if fields is None:

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include <bit>
+#include <cstring>
 
 #include "building.h"
 #include "side.h"
@@ -48,6 +49,7 @@ void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of
         Py_INCREF(keys_of_dict);
         keys = Ref(keys_of_dict);
     }
+    of_times = std::strcmp(type->tp_name, "datetime.datetime") == 0;
     for (; *field_names; ++field_names) {
         Field f{checked(PyUnicode_InternFromString(*field_names)), -1};
         if (keys) {
@@ -86,8 +88,16 @@ bool Class::has_rank(PyObject* o) const {
     return PyLong_AsLong(ndim.get()) == rank;
 }
 
+bool Class::has_no_zone(PyObject* o) const {
+    if (!of_times) return true;
+    Ref zone(PyObject_GetAttrString(o, "tzinfo"));
+    if (!zone) throw PythonError{};
+    if (zone.get() == Py_None) return true;
+    throw ReadError{"", "a " + type_name(o) + " with a time zone: instances have times without one, `t.replace(tzinfo=None)`"};
+}
+
 bool Class::is(PyObject* o) const {
-    if (!keys) return Py_TYPE(o) == type && has_rank(o);
+    if (!keys) return Py_TYPE(o) == type && has_rank(o) && has_no_zone(o);
     if (!PyDict_Check(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(keys.get())) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
         const int present = PyDict_Contains(o, PyTuple_GET_ITEM(keys.get(), i));

@@ -99,6 +99,7 @@ class Path {
 struct Class {
     PyTypeObject* type = nullptr;
     bool exact = false;  // whether Python's own class has the fields itself, as `date` has: a derived one has others beside them
+    bool of_times = false;  // whether it is `datetime`, whose objects may have a time zone
     int rank = -1;  // of the tensors that are meant, where those of several ranks stand in one place
     struct Field {
         PyObject* name;
@@ -113,7 +114,7 @@ struct Class {
 
     Class() = default;
     Class(Class&& other) noexcept
-        : type(std::exchange(other.type, nullptr)), exact(other.exact), rank(other.rank), fields(std::move(other.fields)), keys(std::move(other.keys)),
+        : type(std::exchange(other.type, nullptr)), exact(other.exact), of_times(other.of_times), rank(other.rank), fields(std::move(other.fields)), keys(std::move(other.keys)),
           by_key(std::move(other.by_key)), names(std::move(other.names)), construction(other.construction) {}
     ~Class();
 
@@ -127,6 +128,8 @@ struct Class {
 
     // Whether an object of the class, or of one derived from it, is a tensor of the rank that is meant, if one is.
     bool has_rank(PyObject* o) const;
+    // Whether an object of the class is no time with a time zone, which is an error.
+    bool has_no_zone(PyObject* o) const;
 
     // A new object with these field values, whose references it takes over. Throws PythonError.
     PyObject* make(Ref* values) const;

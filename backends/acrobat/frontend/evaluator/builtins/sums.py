@@ -55,7 +55,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     start: Value | None = f.expression(args[1]) if len(args) == 2 else None
     for k in node.keywords:
         start = f.expression(k.value)
-    start = None if start is None else as_int(f, start) if name == "sum" else start
+    start = None if start is None else f.as_object(as_int(f, start) if name == "sum" else start)
     xs = opened_inside(f, node, xs)
     if "object" not in f.mixed(getattr(type_or_none(xs), "item", None)):  # which may have an `__add__`
         xs = of_tensors(f, xs)

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame.arguments import CallArguments, R
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.objects.construction import construct
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, LIBRARY_RULES, STAGED, handles
-from backends.acrobat.frontend.instances.dates import CLASSES
+from backends.acrobat.frontend.instances.dates import CLASSES, fields_of_date
 from backends.acrobat.frontend.kinds import is_unknown, known, type_or_none
 from backends.acrobat.frontend.values import Static, Value
 from backends.acrobat.library import dates
@@ -23,10 +23,10 @@ def _as_value(f: Frame, value: Value) -> Value | None:
     """A constant date, or a constant number of days, as an object of the program; None for other constants."""
     if not isinstance(value, Static) or type(value.value) not in CLASSES:
         return None
-    x, names = value.value, ("year", "month", "day") if type(value.value) is datetime.date else ("days",)
-    if isinstance(x, datetime.timedelta) and (x.seconds or x.microseconds):
-        raise Refused("a `timedelta` is of whole days here", "compute with seconds as numbers")
-    return construct(f, ast.Pass(), CLASSES[type(x)], [Static(getattr(x, name)) for name in names], {})
+    fields = fields_of_date(value.value)
+    if fields is None:
+        raise Refused("a `datetime` has no time zone here", "convert it: `t.astimezone(UTC).replace(tzinfo=None)`")
+    return construct(f, ast.Pass(), CLASSES[type(value.value)], list(map(Static, fields.values())), {})
 
 
 STAGED.append(_as_value)
@@ -42,9 +42,33 @@ def _from_ordinal(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str,
     return _made(f, node, dates.date_of_ordinal, CallArguments("date.fromordinal", args, kwargs).bind("ordinal"))
 
 
+@handles(FUNCTIONS, datetime.datetime)
+def _datetime(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    names = ("year", "month", "day", "hour", "minute", "second", "microsecond")
+    defaults = dict.fromkeys(names[3:], Static(0))
+    return _made(f, node, dates.datetime_of, CallArguments("datetime", args, kwargs).bind(*names, **defaults))
+
+
+@handles(FUNCTIONS, datetime.date.fromisoformat)
+def _date_of_text(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return f.call_with(dates.date_of_text, CallArguments("date.fromisoformat", args, kwargs).bind("date_string"), node)
+
+
+@handles(FUNCTIONS, datetime.datetime.fromisoformat)
+def _datetime_of_text(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return f.call_with(dates.datetime_of_text, CallArguments("datetime.fromisoformat", args, kwargs).bind("date_string"), node)
+
+
+UNITS = ("days", "seconds", "microseconds", "milliseconds", "minutes", "hours", "weeks")
+
+
 @handles(FUNCTIONS, datetime.timedelta)
-def _days(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return _made(f, node, dates.days_of, CallArguments("timedelta", args, kwargs).bind("days", days=Static(0)))
+def _delta(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    numbers = CallArguments("timedelta", args, kwargs).bind(*UNITS, **dict.fromkeys(UNITS, Static(0)))
+    given = [known(x) for x in numbers]
+    if all(is_known for is_known, _ in given):
+        return Static(datetime.timedelta(*(x for _, x in given)))
+    return _made(f, node, dates.delta_of, numbers)
 
 
 def _made(f: Frame, node: ast.Call, function: Callable[..., Any], numbers: list[Value]) -> Value:

@@ -7,12 +7,14 @@ import ast
 from backends.acrobat.core.types import FLOAT, INT
 from backends.acrobat.frontend.evaluator.choices.choice import fail
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.scalars.formatting import Shown, shown
 from backends.acrobat.frontend.evaluator.scalars.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.scalars.strings import number
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, METHODS, NUMBERS, handles
-from backends.acrobat.frontend.kinds import is_number, kind, known, type_of
+from backends.acrobat.frontend.kinds import is_number, is_object, kind, known, type_of
 from backends.acrobat.frontend.specials import Method
 from backends.acrobat.frontend.values import Static, TupleV, Value
 from backends.acrobat.library import numbers, rounding
@@ -64,6 +66,8 @@ def _abs(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
     if is_number(args[0]):
         a = as_int(f, args[0])
         return f.host("abs", [a], type_of(a))
+    if is_object(args[0]):
+        return f.expression(quoted_expression(node, "whole.__abs__()", whole=CompiledNode(args[0])))
     rule = METHODS.get(kind(args[0]))
     return None if rule is None else rule(f, node, Method(args[0], "abs"), [], {})
 

@@ -49,6 +49,20 @@ def last(text, part):
     return max(at, -1)
 
 
+def begin(text, start):
+    """The place in `text` that a search from `start` on begins at."""
+    return max(start + len(letters(text)), 0) if start < 0 else start
+
+
+def between(text, start, stop):
+    return joined(letters(text)[start:stop])
+
+
+def moved(at, by):
+    """A place that was found in a part of a text, as one in the text."""
+    return at + by if at >= 0 else at
+
+
 def index_or_error(at):
     """`at`, where a string begins in another; raises ValueError where it is negative, which means that it is not there."""
     if at < 0:

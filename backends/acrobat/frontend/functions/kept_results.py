@@ -86,19 +86,22 @@ def _kinds_in(f: Frame, t: Any) -> Iterator[str]:
             yield "str" if t == SYMBOL else "None" if t is NONE else describe(t)
 
 
-def _changeable_in(f: Frame, t: Any) -> Iterator[str]:
+def _changeable_in(f: Frame, t: Any, around: frozenset[str] = frozenset()) -> Iterator[str]:
     """The parts of a cached value of type `t` that could be changed in place later, as messages name them. Plain lists and
     tensors do not count, since the caller does not own them. (A list that is changed under several names is of another
-    type.)"""
+    type.) `around` has the names of the mixed unions that it is a part of."""
     match t:
         case UnknownT() | NeverT() | ScalarT() | TensorT() | HeldT():
             return
         case TupleT(items, listed=False):
             for item in items:
-                yield from _changeable_in(f, item)
+                yield from _changeable_in(f, item, around)
         case DataT() if (inner := f.without_none(t)) != t:
-            yield from _changeable_in(f, inner)
+            yield from _changeable_in(f, inner, around)
+        case DataT(name) if f.mixed(t):
+            for inner in f.mixed(t).values() if name not in around else ():
+                yield from _changeable_in(f, inner, around | {name})
         case ListT(item) if t.rows is not None or t.kind in (LIST, TUPLE):
-            yield from _changeable_in(f, item)
+            yield from _changeable_in(f, item, around)
         case _ if t != SYMBOL and t is not NONE:
             yield describe(t)

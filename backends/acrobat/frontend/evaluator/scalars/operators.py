@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
-from backends.acrobat.frontend.evaluator.lists.growing import joined
+from backends.acrobat.frontend.evaluator.lists.growing import grown, joined
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.text_fields import percent
@@ -157,6 +157,8 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
         parts = [f.components(v) if f.components(v) is not None else f.display(v) for v in (a, b)]
         if parts[0] is not None and parts[1] is not None:
             return (ListedV if any(isinstance(v, ListedV) for v in (a, b)) else TupleV)((*parts[0], *parts[1]))
+        if is_list(a) and isinstance(b, ListedV):
+            return _with_items(f, a, b.items)  # type: ignore[arg-type]
     if name == "mul":
         for whole, times in ((a, b), (b, a)):
             if isinstance(whole, TupleV) and isinstance(known(times)[1], int):
@@ -168,6 +170,18 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     if any(nothing_known(v) for v in (a, b)):
         return unknown()
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def _with_items(f: Frame, xs: Dyn, items: Sequence[Value]) -> Value:
+    """A list with more elements, of types of which one covers all of them. Raises Mismatch."""
+    for item in items:
+        if nothing_known(item):
+            return unknown()
+        t = grown(f, xs, type_of(item))
+        if contains_unknown(t):
+            return f.not_yet(t)
+        xs = f.host("list.append", [f.coerce(xs, t), f.coerce(item, t.item)], t)
+    return xs
 
 
 def _of_varying_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:

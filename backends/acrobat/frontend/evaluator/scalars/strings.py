@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import string
+from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
@@ -48,6 +49,10 @@ IN_LIBRARY = {
     "rstrip": (strings.rstrip, "chars"),
 }
 """Methods of one string, with the name of that argument in messages."""
+PLACES = {"find": "find", "rfind": "rfind", "index": "find", "rindex": "rfind"}
+"""Methods that give places, and those that find them in a part of a string."""
+BETWEEN = frozenset({*PLACES, "count", "startswith", "endswith"})
+"""Those that may be given between which places they look."""
 ENCODINGS = {"utf-8": strings.utf8, "utf8": strings.utf8, "ascii": strings.ascii_codes}
 """Encodings, and what gives the bytes of a string in them."""
 
@@ -118,6 +123,19 @@ def _found_in(f: Frame, node: ast.AST, name: str, text: Value, part: Value) -> V
     return f.call_with(IN_LIBRARY[name][0], [text, part])
 
 
+def _found_between(f: Frame, node: ast.AST, text: Value, name: str, args: Sequence[Value]) -> Value:
+    """`text.find(wanted, start, stop)` and the like, without or with `stop`."""
+    part, start, *end = args
+    start = Static(0) if start == Static(None) else start
+    stop = end[0] if end and end[0] != Static(None) else _length(f, text)
+    inside = f.call_with(strings.between, [text, start, stop])
+    found = _found_in(f, node, PLACES.get(name, name), inside, part)
+    if name not in PLACES:
+        return found
+    at = f.call_with(strings.moved, [found, f.call_with(strings.begin, [text, start])])
+    return at if PLACES[name] == name else f.call_with(strings.index_or_error, [at], node)
+
+
 def _strings(f: Frame, node: ast.AST, items: Value) -> Value:
     """A list of strings made from one whose elements may be None or of other types: such an element is an error of the
     instance."""
@@ -145,6 +163,8 @@ def method_of_string(
         return _filled(f, node, text, args, kwargs)
     if name == "format":
         return formatted(f, node, known(text)[1], args, kwargs)
+    if name in BETWEEN and 1 < len(args) < 4 and not kwargs:
+        return _found_between(f, node, text, name, args)
     bind = CallArguments(name, args, kwargs).bind
     if name in TESTS or name in GIVE_STRINGS and not (name in IN_LIBRARY and args and args != [Static(None)]):
         bind(*(["chars"] if args else []))

@@ -168,6 +168,13 @@ def at_least_two(items):
     return items
 
 
+def as_many(items, count):
+    """The arguments for the rest of a text's fields, of which there must be as many."""
+    if len(items) != count:
+        raise TypeError("not as many arguments as the format string has fields")
+    return items
+
+
 def count_while(predicate, items):
     """How many items there are before the first one for which `predicate` does not hold."""
     count = 0

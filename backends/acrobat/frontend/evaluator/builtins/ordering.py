@@ -41,7 +41,7 @@ from backends.acrobat.frontend.kinds import (
     type_of,
     type_or_none,
 )
-from backends.acrobat.frontend.types import UNKNOWN, is_never_filled, is_tuple_type
+from backends.acrobat.frontend.types import is_never_filled, is_tuple_type
 from backends.acrobat.frontend.values import Held, Static, TupleV, Value, guess, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration, sorting
@@ -172,7 +172,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     )
     items = iterable(f, xs)
     if is_unknown(items) or nothing_known(items):
-        return guess(ListT(UNKNOWN)) if name == "sorted" else unknown()
+        return guess(type_of(items)) if name == "sorted" and not nothing_known(items) else unknown()
     if items == TupleV(()):
         return list_of(f, node, []) if name == "sorted" else fail(f, f"ValueError: `{name}` of an empty list")
     items = as_list(f, node, items)

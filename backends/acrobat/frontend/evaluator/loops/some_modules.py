@@ -23,7 +23,7 @@ def _not_here(f: Frame, value: SomeOf) -> Value:
 
 
 @dataclass
-class _Rounds:
+class _ModuleRounds:
     """The rounds of such a loop: for each module in `order`, the `item` that a round takes, and the `tests` whether there is
     such a round. Both use the name of the module's number."""
 
@@ -69,7 +69,7 @@ def _is_some(f: Frame, node: ast.expr) -> bool:
     return False
 
 
-def _rounds(f: Frame, node: ast.expr, number: str) -> _Rounds:
+def _rounds(f: Frame, node: ast.expr, number: str) -> _ModuleRounds:
     """The rounds of a loop over `node`. Raises Refused for a form that has no rounds here."""
     match node:
         case ast.Call(ast.Name("list" | "tuple"), [inner], []):
@@ -94,17 +94,17 @@ def _rounds(f: Frame, node: ast.expr, number: str) -> _Rounds:
     bounds = {"start": CompiledNode(value.start), "stop": CompiledNode(value.stop)}
     test = quoted_expression(node, "start <= number and number < stop", number=number, **bounds)
     item = quoted_expression(node, "modules[number]", modules=modules, number=number)
-    return _Rounds(value, range(len(value.alternatives)), item, [test])
+    return _ModuleRounds(value, range(len(value.alternatives)), item, [test])
 
 
-def _count(node: ast.AST, rounds: _Rounds, number: str) -> ast.expr:
+def _count(node: ast.AST, rounds: _ModuleRounds, number: str) -> ast.expr:
     """How many rounds there were before this one."""
     if rounds.order.step < 0:
         return quoted_expression(node, "stop - 1 - number", number=number, stop=CompiledNode(rounds.some.stop))
     return quoted_expression(node, "number - start", number=number, start=CompiledNode(rounds.some.start))
 
 
-def _zipped(f: Frame, node: ast.expr, arguments: list[ast.expr], number: str) -> _Rounds:
+def _zipped(f: Frame, node: ast.expr, arguments: list[ast.expr], number: str) -> _ModuleRounds:
     """The rounds of a `zip` of such a part and lists, each of which may be shorter."""
     chosen = [a for a in arguments if any(_is_some(f, x) for x in _walked(f, a))]
     if len(chosen) != 1 or any(isinstance(a, ast.Starred) for a in arguments):

@@ -15,12 +15,15 @@ from backends.acrobat.frontend.evaluator.choices.each_type import for_each_type,
 from backends.acrobat.frontend.evaluator.choices.mixed import COMPUTED, mixed
 from backends.acrobat.frontend.evaluator.choices.never import among_operands
 from backends.acrobat.frontend.evaluator.choices.nones import opened
+from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNode
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.growing import grown, joined
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
-from backends.acrobat.frontend.evaluator.scalars.text_fields import percent
+from backends.acrobat.frontend.evaluator.scalars.text_fields import number_of_fields, percent
+from backends.acrobat.frontend.evaluator.syntax.quoting import quoted_expression
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, SET_OPERANDS, UNARY, handles
 from backends.acrobat.frontend.kinds import (
     as_kind,
@@ -246,10 +249,29 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
     return f.problem(node, f"this operator does not take {describe(type_of(a))}")
 
 
+def _with_as_many(f: Frame, node: ast.BinOp, left: Value) -> ast.expr:
+    """What stands behind an operator. In `"%s(%d, %d)" % (name, *xs)` the list gives as many values as the text has fields that
+    are left."""
+    match node:
+        case ast.BinOp(op=ast.Mod(), right=ast.Tuple([*before, ast.Starred(rest)]) as several):
+            template = known(left)[1]
+            if not isinstance(template, str) or any(isinstance(x, ast.Starred) for x in before):
+                return node.right
+            xs = iterable(f, f.borrowed(rest))
+            if not is_list(xs) or is_unknown(xs):
+                return node.right
+            count = number_of_fields(template) - len(before)
+            listed = CompiledNode(f.call_with(iteration.as_many, [xs, Static(count)], node))
+            parts = [quoted_expression(rest, "xs[i]", xs=listed, i=ast.Constant(i)) for i in range(count)]
+            return ast.copy_location(ast.Tuple([*before, *parts], ast.Load()), several)
+    return node.right
+
+
 @handles(EXPRESSIONS, ast.BinOp)
 def _bin_op(f: Frame, node: ast.BinOp, hint: str) -> Value:
     with f.broadcasting(None):
-        left, right = f.borrowed(node.left), f.borrowed(node.right)
+        left = f.borrowed(node.left)
+        right = f.borrowed(_with_as_many(f, node, left))
     value = binary(f, node, node.op, left, right)
     if isinstance(t := type_or_none(value), ListT) and changeable(f, t.item):
         for operand in (node.left, node.right):

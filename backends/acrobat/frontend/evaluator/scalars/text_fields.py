@@ -82,6 +82,11 @@ def fields_of(f: Frame, node: ast.AST, template: str, arguments: Value) -> list[
     return [*parts, _literal(template[end:])]
 
 
+def number_of_fields(template: str) -> int:
+    """How many values `template % values` shows."""
+    return sum(field["type"] != "%" for field in FIELD.finditer(template))
+
+
 def _literal(text: str) -> Shown:
     if "%" in text:
         raise Refused("ValueError: incomplete format")

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from backends.acrobat.library.words import is_fixed, refuse, unrolled
+from backends.acrobat.library.words import has_dimensions, is_fixed, refuse, unrolled
 
 
 def index_select(input, dim, index):
@@ -21,8 +21,10 @@ def within(index, extent):
     return index
 
 
-def index_add(input, dim, index, source, alpha=1.0):
+def index_add(input, dim, index, source, alpha=1):
     """The input with `alpha` times each part of `source` added to the part that `index` names for it."""
+    if input.dtype == torch.int64:
+        return added_ints(input, index.tolist(), source.tolist(), alpha)
     if dim != 0:
         return index_add(input.transpose(0, dim), 0, index, source.transpose(0, dim), alpha).transpose(0, dim)
     if index.numel() != source.size(0):
@@ -35,6 +37,25 @@ def index_add(input, dim, index, source, alpha=1.0):
     return torch.stack(total)
 
 
+def added_ints(input, places, numbers, alpha):
+    """The ints of `input` with `alpha` times each of `numbers` added where `places` says."""
+    if input.dim() != 1:
+        refuse("adding ints in several dimensions", "write `.float()` before it, or x[i, j] += ... for each")
+    if len(places) != len(numbers):
+        raise IndexError(f"{len(numbers)} ints are added in {len(places)} places")
+    totals = input.tolist()
+    for i, number in zip(within(places, len(totals)), numbers):
+        totals[i] = totals[i] + alpha * number
+    return of_ints(totals, input.size(0))
+
+
+def of_ints(numbers, extent):
+    """A tensor of ints of an extent that stays known."""
+    if is_fixed(extent):
+        return torch.tensor([numbers[i] for i in unrolled(range(extent))])
+    return torch.tensor(numbers)
+
+
 def scatter_add(input, dim, index, src):
     return scatter_reduce(input, dim, index, src, "sum")
 
@@ -42,6 +63,8 @@ def scatter_add(input, dim, index, src):
 def scatter_reduce(input, dim, index, src, reduce, include_self=True):
     """`torch.scatter_reduce` of tensors of up to three dimensions. Parts whose index is one int for the whole row, as where an
     index of shape (n, 1) was expanded, are moved as wholes."""
+    if input.dtype == torch.int64 and reduce == "sum" and include_self:
+        return added_ints(input, index.tolist(), src.tolist(), 1)
     if reduce == "sum" and include_self and is_fixed(input.size(-1)):
         if input.dim() == 1:
             return added_at(input, index, src)
@@ -149,12 +172,29 @@ def scatter(input, dim, index, src=None, value=None):
             raise ValueError("an index of `scatter` with fewer parts than the tensor is not in the language")
         along = dim - 1 if dim > 0 else dim
         return torch.stack([scatter(x, along, i, part) for x, i, part in zip(input, index, moved)])
+    if input.dtype == torch.bool and input.dim() == 1 and not has_dimensions(value if src is None else src):
+        filled = input.clone()
+        filled[index] = value if src is None else src
+        return filled
+    if input.dim() == 1 and input.dtype == torch.int64:
+        return put_ints(input, index.tolist(), value if src is None else src)
     if input.dim() == 1:
         return put_at(input, index, torch.ones(len(index)) * (value if src is None else src))
+    if input.dtype == torch.int64:
+        refuse("`scatter` of ints in several dimensions", "write x[i, j] = ... for each")
     moved = torch.ones(index.size(0), index.size(1)) * (value if src is None else src)
     if dim in (0, -2):
         return put_in_rows(input.t(), index.t(), moved.t()).t()
     return put_in_rows(input, index, moved)
+
+
+def put_ints(input, places, src):
+    """The ints of `input` with those of a tensor `src`, or one number, in these places."""
+    numbers = input.tolist()
+    values = src.tolist() if has_dimensions(src) else [int(src) for _ in places]
+    for i, number in zip(within(places, len(numbers)), values):
+        numbers[i] = number
+    return of_ints(numbers, input.size(0))
 
 
 def put_in_rows(input, index, src):

@@ -84,6 +84,9 @@ def repeat_interleave(input, repeats=None, dim=None, output_size=None):
         input, dim = input.flatten(), 0
     if is_counts(repeats):
         return index_select(input, dim, torch.tensor(repeated_places(input.size(dim), repeats.tolist())))
+    if is_fixed(input.size(dim)) and is_fixed(repeats):  # so that the number of parts stays known
+        places = unrolled(range(input.size(dim) * repeats))
+        return torch.stack([input.select(dim, i // repeats) for i in places], dim)
     return torch.stack([part for part in input.unbind(dim) for _ in range(int(repeats))], dim)
 
 

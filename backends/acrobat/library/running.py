@@ -16,10 +16,19 @@ def cummin(input, dim):
     return -values, places
 
 
+def highest_ints_so_far(numbers):
+    places = []
+    for i, number in enumerate(numbers):
+        places.append(i if i == 0 or number >= numbers[places[-1]] else places[-1])
+    return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
+
+
 def extremes_so_far(input, dim):
     """The highest elements so far along `dim`, NaN being the highest, and their indices: of equal ones the last."""
+    if input.dtype == torch.int64 and input.dim() == 1:
+        return highest_ints_so_far(input.tolist())
     if input.dtype in (torch.int64, torch.bool):
-        refuse("`cummax` or `cummin` of ints", "write `.float()` before it")
+        refuse("`cummax` or `cummin` of ints in several dimensions", "write `.float()` before it")
     if input.size(dim) == 0:
         return input, torch.zeros_like(input).long()
     parts = input.unbind(dim)

@@ -33,6 +33,8 @@ def bucketize(input, boundaries, out_int32=False, right=False):
 
 
 def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
+    if not isinstance(input, torch.Tensor):
+        return torch.tensor(int(searchsorted(sorted_sequence, torch.tensor([input]), out_int32, right, side)[0]))
     return bucketize(input, sorted_sequence, out_int32, right if side is None else side == "right")
 
 

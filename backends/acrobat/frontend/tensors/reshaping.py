@@ -43,6 +43,8 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension, unless that is joined with
     others to the first one. Raises Refused."""
     extents = _as_joined(f, x, extents)
+    if _keeps_first(f, x, extents):
+        return _flattened(f, x, 1, len(shape(x)) - 1)
     if (grouped := _in_two(f, x, extents)) is not None:
         return grouped
     if (dense := _to_constants(f, x, extents)) is not None:
@@ -95,6 +97,18 @@ def reshape(f: Frame, x: Array, extents: Sequence[Any]) -> Value:
     if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _keeps_first(f: Frame, x: Array, extents: Sequence[Any]) -> bool:
+    """Whether a shape is `(len(x), -1)`, for a tensor of which other extents vary too."""
+    return (
+        len(extents) == 2
+        and len(shape(x)) > 2
+        and shape(x).count(None) > 1
+        and axis(x) == 0
+        and known(extents[1]) == (True, -1)
+        and is_length_of(f, extents[0], x)
+    )
 
 
 def _as_joined(f: Frame, x: Array, extents: Sequence[Any]) -> Sequence[Any]:

@@ -17,6 +17,7 @@ from backends.acrobat.frontend.evaluator.rewriting.iterators_or_none import iter
 from backends.acrobat.frontend.evaluator.rewriting.limits import without_limits
 from backends.acrobat.frontend.evaluator.rewriting.named_attributes import with_named_attributes
 from backends.acrobat.frontend.evaluator.rewriting.named_expressions import Hoist, names_inside
+from backends.acrobat.frontend.evaluator.rewriting.numbered_walks import numbered_walks
 from backends.acrobat.frontend.evaluator.rewriting.own_variables import with_own_variables
 from backends.acrobat.frontend.evaluator.syntax.bodies import ends, leaves, placed
 from backends.acrobat.frontend.evaluator.syntax.hidden_names import hidden
@@ -43,7 +44,7 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     definition = with_named_attributes(definition)
     result = copy(definition)
     body = iterators_or_none(definition, without_limits(by_method(definition)))
-    body = with_changed_parts(definition, with_own_variables(definition, growing_walks(definition, body)))
+    body = with_changed_parts(definition, with_own_variables(definition, growing_walks(definition, numbered_walks(body))))
     result.body = _Statements(is_generator(definition)).body(body)
     if definition.name == "__iter__" and not is_generator(definition):
         result.body = [_ListsReturned().visit(deepcopy(s)) for s in result.body]

@@ -19,7 +19,9 @@ from backends.acrobat.frontend.evaluator.frame.compiled_nodes import CompiledNod
 from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.frame.joined_tuples import of_any_length
 from backends.acrobat.frontend.evaluator.lists.growing import grown, joined
+from backends.acrobat.frontend.evaluator.lists.lists import list_of
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
+from backends.acrobat.frontend.evaluator.lists.sizes import LONGEST
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.ownership.ownership import changeable, seen_inside
 from backends.acrobat.frontend.evaluator.scalars.text_fields import number_of_fields, percent
@@ -31,7 +33,9 @@ from backends.acrobat.frontend.kinds import (
     is_list,
     is_never,
     is_number,
+    is_ragged,
     is_string,
+    is_tensor,
     is_unknown,
     kind,
     known,
@@ -210,6 +214,11 @@ def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
     items = f.display(xs)
     if is_unknown(xs):
         return xs
+    is_known, count = known(times)
+    if (
+        is_known and items and 0 < count <= LONGEST // len(items) and all(is_tensor(v) or is_ragged(v) for v in items)
+    ):  # of which how many counts
+        return list_of(f, node, items * count)
     if items is None or len(items) != 1:
         return f.call_with(iteration.repeated, [xs, times], node)
     counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))

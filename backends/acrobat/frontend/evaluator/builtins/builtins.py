@@ -7,6 +7,7 @@ import builtins as python_builtins
 import collections
 import operator
 from collections.abc import Callable
+from enum import EnumType
 from functools import partial
 from typing import Any
 
@@ -34,11 +35,12 @@ from backends.acrobat.frontend.evaluator.lists.lists import as_list, list_of
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
 from backends.acrobat.frontend.evaluator.objects.attributes import attribute
 from backends.acrobat.frontend.evaluator.objects.classes import class_of, record_of
+from backends.acrobat.frontend.evaluator.objects.constants import contains
 from backends.acrobat.frontend.evaluator.objects.instantiation import instantiate
 from backends.acrobat.frontend.evaluator.objects.referenced import shared_inside
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARY_RULES, handles
 from backends.acrobat.frontend.instances.record_classes import RecordOf
-from backends.acrobat.frontend.kinds import is_number, kind, known, nothing_known, type_or_none, untupled
+from backends.acrobat.frontend.kinds import is_number, is_string, kind, known, nothing_known, type_or_none, untupled
 from backends.acrobat.frontend.refusals import refusal
 from backends.acrobat.frontend.specials import OneOf, SliceOf
 from backends.acrobat.frontend.values import Dyn, Special, Static, Value, unknown
@@ -202,6 +204,8 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             as_annotated := is_instance_as_annotated(f, node.args[0], list(several(classes)))
         ):
             return as_annotated
+        case [value, Static(classes)] if is_string(value) and all(isinstance(c, EnumType) for c in several(classes)):
+            return contains(f, value, [member for cls in several(classes) for member in cls])  # type: ignore[attr-defined]
         case [value, Static(classes)] if (answer := is_instance(f, node, value, list(several(classes)))) is not None:
             return answer
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")

@@ -63,7 +63,7 @@ def night(self, events):
 
 
 def by_day(self, events):
-    sums = defaultdict(float)
+    sums: dict[str, float] = defaultdict(float)
     for e in events:
         sums[e.at.strftime("%Y-%m-%d")] += e.amount
     return dict(sums)

@@ -8,7 +8,7 @@ import collections
 import operator
 from collections.abc import Callable
 from enum import EnumType
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from backends.acrobat import library
@@ -226,15 +226,26 @@ def _slice(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | No
 
 @handles(FUNCTIONS, operator.attrgetter)
 def _getter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    match args:
-        case [Static(str() as name)] if name.isidentifier():
-            return Static(operator.attrgetter(name))
-    return f.problem(node, f"`{ast.unparse(node.func)}` takes one name here", "write a lambda")
+    names = [known(a)[1] for a in args]
+    if names and not kwargs and all(isinstance(x, str) for x in names):
+        return Static(_attribute_getter(*names))
+    return f.problem(node, f"`{ast.unparse(node.func)}` takes names that are known at compile time", "write a lambda")
 
 
 @handles(FUNCTIONS, operator.itemgetter)
 def _item_getter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     facts = [known(a) for a in args]
     if facts and not kwargs and all(is_known for is_known, _ in facts):
-        return Static(operator.itemgetter(*(key for _, key in facts)))
+        return Static(_getter_of_items(*(key for _, key in facts)))
     return f.problem(node, f"`{ast.unparse(node.func)}` takes constants here", "write a lambda")
+
+
+@cache
+def _attribute_getter(*names: str) -> operator.attrgetter[Any]:
+    """The one `attrgetter` with these names: functions that are given it are compiled once."""
+    return operator.attrgetter(*names)
+
+
+@cache
+def _getter_of_items(*keys: Any) -> operator.itemgetter[Any]:
+    return operator.itemgetter(*keys)

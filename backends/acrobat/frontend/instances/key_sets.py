@@ -3,7 +3,8 @@
 A sample seldom has every set of the names that an instance may lack, each by itself: with `audio`, `image` and `text` there are
 eight. Two names are independent of each other if the sample has dictionaries with each of them alone and with both. Names that
 are not, such as `op` and `args`, or `word` and `children`, are of one group, and have the sets that were seen in it; of several
-groups each set of one may stand beside each of another.
+groups each set of one may stand beside each of another. Where the sample has more sets than there are such names, by two at
+least, all names are independent: it shows most pairs, and those that it does not show are rare rather than impossible.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def missing(key_sets: Sequence[Collection[str]]) -> list[frozenset[str]]:
     combined in all ways. None if there would be more than `MOST` sets in all."""
     sets = list(dict.fromkeys(map(frozenset, key_sets)))
     always = frozenset.intersection(*sets)
-    groups = _groups(sets, sorted(frozenset[str]().union(*sets) - always))
+    names = sorted(frozenset[str]().union(*sets) - always)
+    groups = [frozenset({name}) for name in names] if len(sets) > len(names) + 1 else _groups(sets, names)
     choices = [list(dict.fromkeys(s & group for s in sets)) for group in groups]
     if reduce(int.__mul__, map(len, choices), 1) > MOST:
         return []

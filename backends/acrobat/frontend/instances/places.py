@@ -147,7 +147,7 @@ def _is_one_kind(place: Place) -> bool:
 def are_alike(places: Sequence[Place]) -> bool:
     """Whether what was seen at several places is of one kind in all of them, so that they can be made one place."""
     observed = [p for p in places if p.types]
-    return all(_alike(observed[0], p, set()) and not p.trouble for p in observed)
+    return all(_alike(observed[0], p, set(), by_name=True) and not p.trouble for p in observed)
 
 
 def _of_one_kind(place: Place, visited: set[Place]) -> bool:
@@ -223,15 +223,31 @@ def _parts_alike(outer: Place, inner: Place) -> bool:
     )
 
 
-def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
+def _alike_by_name(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
+    """Whether two places have dictionaries whose keys are names, in other sets of these, and the values of each name have the
+    same types on all levels."""
+    if a.types != {"class"} or not all(issubclass(c, RecordOf) and c.class_of_record is None for c in (*a.classes, *b.classes)):
+        return False
+    values = [(name, p) for fields in a.classes.values() for name, p in fields.items()]
+    others = [(name, p) for fields in b.classes.values() for name, p in fields.items()]
+    return all(_alike(p, q, assumed, by_name=True) for name, p in values for other, q in others if name == other)
+
+
+def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]], by_name: bool = False) -> bool:
     """Whether the values of two places have the same types on all levels, where both were seen. `assumed`: pairs that are being
-    compared, so that comparing places that are inside of themselves ends."""
+    compared, so that comparing places that are inside of themselves ends. `by_name`: dictionaries whose keys are names may have
+    other sets of these."""
     a, b = a.representative(), b.representative()
     if a is b or (a, b) in assumed or not a.types or not b.types:
         return True
-    if a.types != b.types or a.dtypes != b.dtypes or "class" in a.types and a.classes.keys() != b.classes.keys():
+    if a.types != b.types or a.dtypes != b.dtypes:
         return False
+    if "class" in a.types and a.classes.keys() != b.classes.keys():
+        assumed.add((a, b))
+        return by_name and _alike_by_name(a, b, assumed)
     if a.shapes.keys() != b.shapes.keys():
         return False
     assumed.add((a, b))
-    return len(a.inside) == len(b.inside) and all(_alike(x, y, assumed) for x, y in zip(a.inside, b.inside, strict=True))
+    return len(a.inside) == len(b.inside) and all(
+        _alike(x, y, assumed, by_name) for x, y in zip(a.inside, b.inside, strict=True)
+    )

@@ -129,11 +129,11 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         entries = [(Static(k), attribute(f, node, method.owner, k)) for k in keys]
         match method.name:
             case "items":
-                return Held("iterator", TupleV(tuple(map(TupleV, entries))))
+                return TupleV(tuple(map(TupleV, entries)))
             case "keys":
-                return Held("iterator", TupleV(tuple(map(Static, keys))))
+                return TupleV(tuple(map(Static, keys)))
             case "values":
-                return Held("iterator", TupleV(tuple(v for _, v in entries)))
+                return TupleV(tuple(v for _, v in entries))
     if method.function is nn.RNNBase.flatten_parameters:  # it only says where weights lie in memory, and gives nothing
         return unknown()
     if method.function in (nn.Module.parameters, nn.Module.named_parameters) and not args and not kwargs:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, SET, DataT, ListT, TensorT
 from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.callables.effects import among_calls
 from backends.acrobat.frontend.evaluator.choices.choice import Arm, choose, one_of
@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.objects.fields import field, field_at_f
 from backends.acrobat.frontend.evaluator.objects.referenced import is_referenced, read_attribute, write_attribute
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, ITEMS_PUT, METHODS, handles
 from backends.acrobat.frontend.instances.record_classes import is_name
-from backends.acrobat.frontend.kinds import is_unknown, known, nothing_known, type_of
+from backends.acrobat.frontend.kinds import as_kind, is_unknown, known, nothing_known, type_of
 from backends.acrobat.frontend.specials import Keywords, Method
 from backends.acrobat.frontend.tensor_types import innermost
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
@@ -227,6 +227,8 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
     cls, several = record_of(f, method.owner), records_of(f, method.owner)
     if method.name == "get" and len(several) > 1 and not kwargs and len(args) in (1, 2) and known(args[0])[0]:
         return _got_of_several(f, method.owner, str(known(args[0])[1]), args[1] if len(args) == 2 else Static(None))
+    if several and method.name == "keys" and node in f.views_as_sets:
+        return _names_as_set(f, node, method.owner)
     if several and method.name in ("items", "keys", "values") and not args and not kwargs:
         return walked(f, node, method.owner, method.name)
     if len(several) > 1 and method.name == "get" and not kwargs and len(args) in (1, 2):
@@ -253,6 +255,15 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
                 lambda: otherwise,
             )
     return None
+
+
+def _names_as_set(f: Frame, node: ast.AST, whole: Dyn) -> Value:
+    """The keys of a dictionary whose keys are names, where their order does not matter."""
+    classes = records_of(f, whole)
+    if len(classes) == 1:
+        return Static(frozenset(f.program.datatypes.record_fields(classes[0])))
+    names = by_keys(f, node, whole, lambda _, entries: list_of(f, node, _parts(entries, "keys")))
+    return unknown() if is_unknown(names) else as_kind(names, SET)
 
 
 def copied(f: Frame, node: ast.AST, whole: Dyn) -> Value:

@@ -27,7 +27,7 @@ from backends.acrobat.frontend.kinds import (
     type_or_none,
 )
 from backends.acrobat.frontend.types import contains_unknown, is_never_filled
-from backends.acrobat.frontend.values import Static, Value, is_empty, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, is_empty, unknown
 from backends.acrobat.library import dictionaries, sets
 
 SET_METHODS = {
@@ -63,6 +63,10 @@ def _operand(f: Frame, written: ast.AST, value: Value) -> Value:
             return of_kind(value, SET)
         case ast.Call(ast.Attribute(attr="keys" | "items"), [], []) if isinstance(known(value)[1], list):
             value = Static(frozenset(known(value)[1]))  # of a dictionary that is known at compile time
+        case ast.Call(ast.Attribute(attr="keys"), [], []) if isinstance(value, TupleV) and all(
+            known(x)[0] for x in value.items
+        ):
+            value = Static(frozenset(known(x)[1] for x in value.items))  # of modules
     return as_set(f, written, value)
 
 

@@ -62,7 +62,9 @@ def _made_of(f: Frame, node: ast.Call, cls: Any, args: list[Value]) -> Value:
 def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     value = callee.value
     if isinstance(value, operator.attrgetter) and len(args) == 1 and not kwargs:
-        found = [functools.reduce(functools.partial(attribute, f, node), name.split("."), args[0]) for name in value.__reduce__()[1]]
+        found = [
+            functools.reduce(functools.partial(attribute, f, node), name.split("."), args[0]) for name in value.__reduce__()[1]
+        ]
         return found[0] if len(found) == 1 else TupleV(tuple(found))
     if isinstance(value, operator.itemgetter) and len(args) == 1 and not kwargs:
         keys = [ast.Constant(key) for key in value.__reduce__()[1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from backends.acrobat.frontend.evaluator.changes.putting import give
-from backends.acrobat.frontend.evaluator.choices.choice import fail
+from backends.acrobat.frontend.evaluator.choices.choice import fail, fails_always
 from backends.acrobat.frontend.evaluator.choices.nones import opened
 from backends.acrobat.frontend.evaluator.containers import containers
 from backends.acrobat.frontend.evaluator.containers.missing_keys import would_show
@@ -22,7 +22,7 @@ from backends.acrobat.frontend.values import Dyn, Static, Value
 @handles(SUBSCRIPTS, "dict")
 def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
-        return SUBSCRIPTS["list"](f, node, value, index)
+        return fails_always(f, node, TypeError("unhashable type: 'slice'"), "a dictionary has no slices")
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
     if is_present(node):
         return containers.look_up(f, node, value, key, lambda: fail(f, "KeyError: a key that was there is missing"))

@@ -156,6 +156,7 @@ class FrameState:
         self.shown_in_result: dict[ast.AST, set[str]] = {}  # call -> the names of tensors that its result may be a part of
         self.users: dict[ast.expr, ast.expr] = {}  # operand, receiver or argument -> the expression that computes with it
         self.looked_up: set[ast.expr] = set()  # what stands before the brackets of an item
+        self.views_as_sets: set[ast.AST] = set()  # `d.keys()` and the like where only what is in it counts, and not the order
         self.handed_on: set[ast.expr] = set()  # expressions whose value gets another name or place, as an argument does
         self.put_back: set[ast.expr] = set()  # items that get a value, after they were read
         self.flow = ResultFlow()  # what the model's result is made of, in functions that give it or a part of it

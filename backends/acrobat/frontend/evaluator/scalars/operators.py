@@ -278,6 +278,8 @@ def _with_as_many(f: Frame, node: ast.BinOp, left: Value) -> ast.expr:
 
 @handles(EXPRESSIONS, ast.BinOp)
 def _bin_op(f: Frame, node: ast.BinOp, hint: str) -> Value:
+    if isinstance(node.op, (ast.Sub, ast.BitAnd, ast.BitOr, ast.BitXor)):
+        f.views_as_sets |= {node.left, node.right}
     with f.broadcasting(None):
         left = f.borrowed(node.left)
         right = f.borrowed(_with_as_many(f, node, left))

@@ -76,6 +76,7 @@ def test_an_entry_that_differs_in_kind_keeps_to_the_sets_that_were_seen():
         (["op", "opq", "v", "vq"], []),  # q beside either
         (["op", "opq", "vq", "v", "q"], [""]),
         (["lc", "lw", "ws"], []),
+        (["x", "xa", "xb", "xc", "xbc"], ["abx", "abcx", "acx"]),  # more sets than names
     ],
 )
 def test_what_the_sets_seen_make_likely(seen, likely):

@@ -1,0 +1,113 @@
+"""`attrgetter` and `itemgetter`, also for a function that is given one; cached functions with results of several types."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import functools
+import operator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+from operator import attrgetter
+
+import pytest
+from torch import nn
+
+from backends.acrobat.tests.zoo.check import agrees, with_forward
+
+
+@dataclass
+class Place:
+    x: int
+
+
+@dataclass
+class Message:
+    author: str
+    weight: float
+    place: Place
+
+
+def messages(*authors):
+    return [Message(a, 0.5 + i % 3, Place(i)) for i, a in enumerate(authors)]
+
+
+THREADS = [messages(*"aab"), messages("b"), messages(*"abaa"), messages(*"bba")]
+
+
+class Turn:
+    def __init__(self, author, group):
+        self.author, self.messages = author, list(group)
+        self.weight = self.messages[-1].weight
+
+
+def turns(thread):
+    for author, group in groupby(thread, key=attrgetter("author")):
+        if author != "b":
+            yield Turn(author, group)
+
+
+def grouped(self, thread):
+    return [(t.author, t.weight, len(t.messages)) for t in turns(thread)], [
+        sum(m.weight for m in group) for _, group in groupby(thread, key=attrgetter("author"))
+    ]
+
+
+def in_order(self, thread):
+    found = sorted(thread, key=attrgetter("author", "weight"))
+    return (
+        [(m.author, m.weight) for m in found],
+        [*map(attrgetter("place.x"), thread)],
+        max(thread, key=attrgetter("weight")).author,
+    )
+
+
+def of_items(self, thread):
+    pairs = sorted((m.author, m.place.x) for m in thread)
+    names = [name for name, _ in groupby(pairs, key=operator.itemgetter(0))]
+    return names, [operator.itemgetter(1, 0)(pair) for pair in pairs]
+
+
+@functools.cache
+def tokens(text):
+    found = []
+    for letter in text:
+        if letter.isdigit():
+            found.append(("number", float(letter)))
+        elif letter == "b":
+            found.append(("pair", (letter, 2)))
+        else:
+            found.append(("name", letter))
+    return tuple(found)
+
+
+def cached(self, thread):
+    total = 0.0
+    for tag, value in tokens("".join(m.author for m in thread) + str(len(thread))):
+        total += value if tag == "number" else value[1] if tag == "pair" else len(value)
+    return total
+
+
+class Kind(Enum):
+    COLUMN = "column"
+    TABLE = "table"
+
+
+GRAMMAR = {"a": ("b", Kind.TABLE, "b"), "b": (Kind.COLUMN,)}
+
+
+def told_apart(self, thread):
+    found, stack = [], [thread[0].author]
+    while stack:
+        symbol = stack.pop()
+        if isinstance(symbol, Kind):
+            found.append(symbol.value)
+        else:
+            found.append(symbol)
+            stack.extend(reversed(GRAMMAR[symbol]))
+    return found
+
+
+@pytest.mark.parametrize("forward", [grouped, in_order, of_items, cached, told_apart])
+def test_as_in_python(forward):
+    agrees(with_forward(nn.Module(), forward), THREADS)

@@ -195,6 +195,11 @@ def is_never(value: Any) -> bool:
     return isinstance(value, Dyn) and value.type is NEVER
 
 
+def is_range(value: Any) -> bool:
+    """Whether a value is a range that is known at compile time."""
+    return isinstance(value, Static) and isinstance(value.value, range)
+
+
 def is_object(value: Any) -> bool:
     """Whether the value is an object of a class, or of one of several, or None."""
     return isinstance(value, Dyn) and isinstance(value.type, DataT)

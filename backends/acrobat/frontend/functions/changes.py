@@ -285,7 +285,7 @@ class ChangingCall(BoundCall):
         object or to what is in it, so that nobody can see a change of it."""
         passed = self._passed(i)
         new = is_object(passed) and fresh(self.f, written, passed) and fresh_inside(self.f, written, type_or_none(passed))
-        return new or fresh(self.f, written, None)
+        return new or fresh(self.f, written, None) or is_array(passed) and gives_new_memory(self.f, written)
 
 
 def _is_part_or_one_of_several(written: ast.expr) -> bool:

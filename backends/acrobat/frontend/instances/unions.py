@@ -35,6 +35,7 @@ class Unions(WrittenTypes, ABC):
         self._joined = joined or JoinedClasses()
         self.records = self._joined.records
         self.walked = self._joined.walked
+        self.copied = self._joined.copied  # classes of which `forward` changes copies of its arguments
         self.named_dicts = self._joined.named_dicts
         self.endless = self._joined.endless
         self.lazy = self._joined.lazy
@@ -231,7 +232,7 @@ class Unions(WrittenTypes, ABC):
 
     def is_copied(self, t: Any) -> bool:
         """Whether `forward` changes a copy of an argument of this type."""
-        return isinstance(t, DataT) and not self._joined.copied.isdisjoint(self.cases.get(t.name, ()))
+        return isinstance(t, DataT) and not self.copied.isdisjoint(self.cases.get(t.name, ()))
 
     def is_version(self, one: DataT, other: DataT) -> bool:
         """Whether a type is that of objects of a version of the one class of another type."""

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.described import describe
 from backends.acrobat.frontend.evaluator.frame.covering import CoveringFrame
 from backends.acrobat.frontend.evaluator.frame.several_shapes import is_listed_tensors
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, NUMBERED, STAGED, WHOLE_TENSORS
-from backends.acrobat.frontend.kinds import is_unknown, type_of, type_or_none, variable_of
+from backends.acrobat.frontend.kinds import is_range, is_unknown, type_of, type_or_none, variable_of
 from backends.acrobat.frontend.specials import OneOf
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -145,7 +145,7 @@ class CoercingFrame(CoveringFrame):
             return value
         value = self._as_one_value(value)
         if type_or_none(value) is None:
-            value = self.as_object(value)
+            value = self.staged(value) if is_range(value) else self.as_object(value)
         have = type_of(value)
         if have == type:
             return value
@@ -229,6 +229,9 @@ class CoercingFrame(CoveringFrame):
                     return self.not_yet(ListT(type)) if items else self.empty(ListT(type))
                 atoms = tuple(self.atom(self.coerce(v, type)) for v in parts)
                 return self.bind(n.ListOf(atoms, ListT(type), span=self.span), "constant")
+            case Static(range() as numbers):
+                bounds = [Static(x) for x in (numbers.start, numbers.stop, numbers.step)]
+                return self.host("range", bounds, ListT(INT))
             case Static(tuple() as items):
                 return self.staged(TupleV(tuple(self.program.wrap(v) for v in items)))
             case TupleV(items):
@@ -247,6 +250,8 @@ class CoercingFrame(CoveringFrame):
         """The type of a value; for a constant object, its type as a value of the program. Raises Mismatch."""
         if type_or_none(value) is not None:
             return type_of(value)
+        if is_range(value):
+            return ListT(INT)
         with self.trial():
             return type_of(self.as_object(self.as_number(value)))
 

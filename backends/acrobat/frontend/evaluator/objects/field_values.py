@@ -45,7 +45,8 @@ def field_value(f: Frame, node: ast.AST, cls: type, name: str, value: Value) -> 
             open |= len(extents(target) or ()) == len(extents(have) or ()) > 0  # tensors of several shapes
             open |= target in f.mixed(have).values()  # what an earlier round knew of a recursion that gives a tree
             open |= datatypes.has_mixtures or is_tuple_type(target) and is_tuple_type(have)
-        if cls not in datatypes.seen and open and target != have:
+        always_empty = contains_unknown(target) and not contains_unknown(have) and cls in datatypes.copied
+        if (cls not in datatypes.seen or always_empty) and open and target != have:
             both = [target, have] if target != UNKNOWN else [have]
             if NONE in both and any(map(contains_unknown, both)):  # beside None once it is known
                 both = [t for t in both if t != NONE]

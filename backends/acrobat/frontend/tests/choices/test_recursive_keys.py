@@ -87,3 +87,42 @@ def sorted_texts(self, tree):
 @pytest.mark.parametrize("forward", [numbers_of_shapes, numbers_in_any_order, remembered_by_text, sorted_texts])
 def test_as_in_python(forward):
     agrees(with_forward(Model(), forward), TREES)
+
+
+def chosen_ranges(self, tree):
+    found = []
+    for n in range(tree.label):
+        some = range(1, 4) if n % 2 else range(3)
+        more = range(2)
+        if n == 1:
+            more = range(1, 3)
+        found.extend(some)
+        found.append(len(more))
+    return found, [i + 1 for i in (range(2) if tree.children else range(5))]
+
+
+def test_ranges_of_which_one_is_chosen():
+    agrees(with_forward(Model(), chosen_ranges), TREES)
+
+
+class Beam:
+    def __init__(self):
+        self.chosen, self.scores = [], torch.zeros(4)
+
+    def advance(self, scores):
+        scores[0] = -1e9
+        scores[:2] -= 1
+        self.scores = self.scores + scores
+        self.chosen.append(scores.argmax().item())
+        return len(self.chosen) < 3
+
+
+def changed_by_the_call(self, tree):
+    beam = Beam()
+    while beam.advance(torch.log(self.layer(self.words.weight[tree.label]).softmax(-1) + len(beam.chosen))):
+        pass
+    return beam.chosen, beam.scores
+
+
+def test_new_tensors_that_a_call_changes():
+    agrees(with_forward(Model(), changed_by_the_call), TREES)

@@ -41,6 +41,32 @@ class Counter:
         self.sign = -self.sign
 
 
+class Maze:
+    """Its dictionary and its set are empty whenever it is given to the model."""
+
+    def __init__(self, size):
+        self.place, self.found = [0, 0], False
+        self.grid = [[i * j % 3 for j in range(size)] for i in range(size)]
+        self.moves, self.rows = {}, set()
+
+    def step(self, way):
+        row, column = self.place
+        row = min(max(row + way, 0), len(self.grid) - 1)
+        self.place = [row, column]
+        self.moves[way] = self.moves.get(way, 0) + 1
+        self.rows.add(row)
+        self.found = self.grid[row][column] == 2
+        self.grid[row][column] += 1
+
+
+class Walked(nn.Module):
+    def forward(self, maze, ways):
+        for way in ways:
+            if not maze.found:
+                maze.step(way % 3 - 1)
+        return maze.place, maze.moves, sorted(maze.rows), maze.grid
+
+
 class Played(nn.Module):
     def forward(self, board, moves):
         for m in moves:
@@ -80,7 +106,14 @@ def counters():
     return [(Counter([0, 0, 5]), [3, 1, 2]), (Counter([1]), [2]), (Counter([4, 4]), [])]
 
 
-@pytest.mark.parametrize(("model", "instances"), [(Played, boards), (Searched, boards), (Counted, counters)])
+def mazes():
+    return [(Maze(3), [3, 1, 2]), (Maze(4), [5]), (Maze(2), [4, 4, 1, 0, 2])]
+
+
+WORK = [(Played, boards), (Searched, boards), (Counted, counters), (Walked, mazes)]
+
+
+@pytest.mark.parametrize(("model", "instances"), WORK)
 def test_as_in_python(model, instances, codegen, tmp_path):
     executable = compile(model(), sample=instances(), checked=True, options=Options(codegen=codegen), cache_folder=tmp_path)
     given = instances()

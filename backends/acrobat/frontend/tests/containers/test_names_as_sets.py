@@ -41,7 +41,7 @@ def of_words(self, words):
 
 def twice(self, words):
     names = self.layers.keys()
-    return [k for k in names if k in words], list(names), len(names), list(self.layers.items())[0][0]
+    return [k for k in names if k in words], list(names), len(names), next(iter(self.layers.items()))[0]
 
 
 @pytest.mark.parametrize("forward", [beside_constants, beside_modules])

@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from torch import nn
@@ -54,7 +55,7 @@ def parts(self, events):
 
 def gaps(self, events):
     found = sorted(events, key=lambda e: e.at)
-    times = [(b.at - a.at).total_seconds() for a, b in zip(found, found[1:], strict=False)]
+    times = [(b.at - a.at).total_seconds() for a, b in pairwise(found)]
     return times, max(e.at for e in events), [(e.at - self.start).days for e in events]
 
 

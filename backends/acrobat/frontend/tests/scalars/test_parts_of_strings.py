@@ -13,6 +13,7 @@ from backends.acrobat.tests.zoo.check import agrees, with_forward
 
 TEXTS = ["abcabc", "a", "xbcb", ""]
 NUMBERS = [[3, 4, 5], [1, 2, 7]]
+CALL, DASHED = "%s(%d,%d,%d) %%", "%d-%d-%.1f"
 
 
 def searched(self, text):
@@ -47,7 +48,7 @@ def test_what_is_not_there(tmp_path):
 
 def formatted(self, numbers):
     more = [n + 1 for n in numbers]
-    return "%s(%d,%d,%d) %%" % ("a", *more), "%d-%d-%.1f" % (*more,)
+    return CALL % ("a", *more), DASHED % (*more,)
 
 
 def test_formats_with_a_list():

@@ -102,7 +102,8 @@ def appended_shapes(self, x):
     for row in x:
         parts += [row.sum().unsqueeze(0), row[:3]]
     parts.extend([x[0, :1], x[0, :2]])
-    return torch.cat(parts + [x[0], x[0, :4]]), len(parts)
+    more = [x[0], x[0, :4]]
+    return torch.cat(parts + more), len(parts)
 
 
 @pytest.mark.parametrize("forward", [like_masks, grouped_heads, repeated_list, appended_shapes])

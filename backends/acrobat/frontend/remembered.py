@@ -36,7 +36,7 @@ def with_remembered(tree: ast.Module) -> bool:
     """Write each such function in a tree without its dictionary. Gives whether there was one."""
     found = False
     classes = [s for s in tree.body if isinstance(s, ast.ClassDef)]
-    for cls in classes:
+    for cls in (c for c in classes if not _made_by_methods(classes, c.name)):
         for name, first in _attributes_at_first(cls.body):
             methods = [
                 m for m in cls.body if isinstance(m, ast.FunctionDef) and m.name not in FIRST and attribute_uses(m, name)
@@ -58,6 +58,13 @@ def with_remembered(tree: ast.Module) -> bool:
             m.without_cache = ast.unparse(m.decorator_list[0])  # type: ignore[attr-defined]
             found = True
     return found
+
+
+def _made_by_methods(classes: Sequence[ast.ClassDef], name: str) -> bool:
+    """Whether methods other than `__init__` call the class: its objects, and the dictionaries in them, are new in each call."""
+    methods = [m for c in classes for m in c.body if isinstance(m, ast.FunctionDef) and m.name not in FIRST]
+    calls = [x.func for m in methods for x in ast.walk(m) if isinstance(x, ast.Call)]
+    return any(isinstance(f, ast.Name) and f.id == name for f in calls)
 
 
 def depends_on_arguments(m: ast.FunctionDef) -> bool:

@@ -89,7 +89,9 @@ class TopologicalSorter:
 
     def static_order(self):
         self.prepare()
+        order = []
         while self.is_active():
             group = self.get_ready()
-            yield from group
+            order.extend(group)
             self.done(*group)
+        return iter(order)

@@ -87,7 +87,10 @@ class BoundCall:
         if i == 0 and at < 0 and self.function.__name__ == "__call__":
             return self.node.func
         if at < 0:
-            return self.node.func.value if i == 0 and isinstance(self.node.func, ast.Attribute) else None
+            match self.node.func:
+                case ast.Attribute(owner) | ast.Call(ast.Name("getattr"), [owner, *_]) if i == 0:  # `getattr(self, name)(x)`
+                    return owner
+            return None
         stars = [k for k, x in enumerate(self.node.args) if isinstance(x, ast.Starred)]
         if stars and at >= stars[0]:  # of one tuple the arguments behind it tell how long it is
             longer = self.places - self.before - len(self.node.args)

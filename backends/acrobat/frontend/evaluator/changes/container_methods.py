@@ -115,8 +115,10 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             return f.program.call(f, node, dictionaries.repeated_keys, [items_of(whole)], {})
         case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             return _pop(f, node, node.func.value, whole, key, others)
-        case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            return _set_default(f, node, node.func.value, whole, key, value)
+        case "dict", "setdefault", [key, *given] if (
+            len(given) < 2 and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        ):
+            return _set_default(f, node, node.func.value, whole, key, given[0] if given else Static(None))
         case "set", "union", [spread] if is_spread(spread):  # `set().union(*sets)`
             text = "{item for part in parts for item in part}"
             names = {"part": hidden("part", node), "item": hidden("item", node)}  # type: ignore[arg-type]

@@ -111,3 +111,47 @@ def told_apart(self, thread):
 @pytest.mark.parametrize("forward", [grouped, in_order, of_items, cached, told_apart])
 def test_as_in_python(forward):
     agrees(with_forward(nn.Module(), forward), THREADS)
+
+
+class Evaluator:
+    """A visitor that remembers the authors that it has seen, and their order."""
+
+    def __init__(self, model):
+        self.model = model
+        self.done = {}
+        self.open = []
+
+    def value(self, name, thread):
+        if name in self.done:
+            return self.done[name]
+        self.open.append(name)
+        found = 0.0
+        for m in thread:
+            if m.author == name:
+                found += self.visit(m) + len(self.open)
+        self.done[name] = found
+        return found
+
+    def visit(self, m):
+        return getattr(self, "visit_" + type(m).__name__.lower())(m)
+
+    def visit_message(self, m):
+        self.open.append(m.author)
+        return m.weight
+
+
+def visited(self, thread):
+    evaluator = Evaluator(self)
+    return [evaluator.value(m.author, thread) for m in thread], evaluator.open
+
+
+def in_order_of_their_first_message(self, thread):
+    found = {}
+    for m in thread:
+        found.setdefault(m.author)
+    return list(found), found.setdefault("z"), len(found)
+
+
+@pytest.mark.parametrize("forward", [visited, in_order_of_their_first_message])
+def test_objects_that_remember(forward):
+    agrees(with_forward(nn.Module(), forward), THREADS)

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import highest, in_order, is_fixed, of_extent, refuse
+from backends.acrobat.library.words import has_dimensions, highest, in_order, is_fixed, of_extent, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -33,7 +33,7 @@ def bucketize(input, boundaries, out_int32=False, right=False):
 
 
 def searchsorted(sorted_sequence, input, out_int32=False, right=False, side=None):
-    if not isinstance(input, torch.Tensor):
+    if not has_dimensions(input):
         return torch.tensor(int(searchsorted(sorted_sequence, torch.tensor([input]), out_int32, right, side)[0]))
     return bucketize(input, sorted_sequence, out_int32, right if side is None else side == "right")
 

@@ -92,6 +92,12 @@ def grouped_heads(self, x):
     return (weights @ values).transpose(0, 1).reshape(x.size(0), -1)
 
 
+def searched(self, x):
+    sums = x[0].softmax(0).cumsum(0)
+    places = torch.searchsorted(sums, (torch.arange(4) + 0.5) / 4), torch.searchsorted(sums, 0.5)
+    return places, torch.searchsorted(sums, torch.tensor(0.3)), torch.searchsorted(sums, x.sigmoid())
+
+
 def repeated_list(self, x):
     queries = torch.cat([as_heads(x)] * 2)
     return queries.transpose(0, 1).contiguous().view(len(x), -1), (queries @ queries.transpose(1, 2)).transpose(0, 1).flatten(1)
@@ -106,6 +112,6 @@ def appended_shapes(self, x):
     return torch.cat(parts + more), len(parts)
 
 
-@pytest.mark.parametrize("forward", [like_masks, grouped_heads, repeated_list, appended_shapes])
+@pytest.mark.parametrize("forward", [like_masks, grouped_heads, searched, repeated_list, appended_shapes])
 def test_rows(forward):
     agrees(with_forward(nn.Module(), forward), ROWS)

@@ -74,13 +74,8 @@ class Delta(timedelta):
         return f"{text}.{self.microseconds:06d}" if self.microseconds != 0 else text
 
 
-@dataclass(frozen=True, order=True, repr=False)
-class Date(date):
-    """A `date`; its fields are in the order in which dates are compared."""
-
-    year: int
-    month: int
-    day: int
+class OfCalendar:
+    """What a `date` and a `datetime` have in common."""
 
     def toordinal(self):
         return days_before_year(self.year) + days_before_month(self.year, self.month) + self.day
@@ -91,11 +86,20 @@ class Date(date):
     def isoweekday(self):
         return (self.toordinal() + 6) % 7 + 1
 
-    def isoformat(self):
-        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
-
     def isocalendar(self):
         return iso_calendar_of(self.year, self.toordinal())
+
+
+@dataclass(frozen=True, order=True, repr=False)
+class Date(OfCalendar, date):
+    """A `date`; its fields are in the order in which dates are compared."""
+
+    year: int
+    month: int
+    day: int
+
+    def isoformat(self):
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
 
     def timetuple(self):
         of_year = days_before_month(self.year, self.month) + self.day
@@ -124,7 +128,7 @@ class Date(date):
 
 
 @dataclass(frozen=True, order=True, repr=False)
-class DateTime(datetime):
+class DateTime(OfCalendar, datetime):
     """A `datetime` without a time zone; its fields are in the order in which they are compared."""
 
     year: int
@@ -137,18 +141,6 @@ class DateTime(datetime):
 
     def date(self):
         return Date(self.year, self.month, self.day)
-
-    def toordinal(self):
-        return days_before_year(self.year) + days_before_month(self.year, self.month) + self.day
-
-    def weekday(self):
-        return (self.toordinal() + 6) % 7
-
-    def isoweekday(self):
-        return (self.toordinal() + 6) % 7 + 1
-
-    def isocalendar(self):
-        return iso_calendar_of(self.year, self.toordinal())
 
     def isoformat(self, sep="T"):
         text = f"{self.year:04d}-{self.month:02d}-{self.day:02d}{sep}{self.hour:02d}:{self.minute:02d}:{self.second:02d}"
@@ -364,44 +356,32 @@ MONTHS = [
 
 def part_of(time, microsecond, code):
     """What stands for a code of `strftime`."""
-    if code == "Y":
-        return str(time.tm_year)
-    if code == "m":
-        return f"{time.tm_mon:02d}"
-    if code == "d":
-        return f"{time.tm_mday:02d}"
-    if code == "H":
-        return f"{time.tm_hour:02d}"
-    if code == "M":
-        return f"{time.tm_min:02d}"
-    if code == "S":
-        return f"{time.tm_sec:02d}"
-    if code == "f":
-        return f"{microsecond:06d}"
-    if code == "y":
-        return f"{time.tm_year % 100:02d}"
-    if code == "j":
-        return f"{time.tm_yday:03d}"
-    if code == "I":
-        return f"{(time.tm_hour + 11) % 12 + 1:02d}"
-    if code == "p":
-        return "AM" if time.tm_hour < 12 else "PM"
-    if code == "w":
-        return str((time.tm_wday + 1) % 7)
-    if code == "u":
-        return str(time.tm_wday + 1)
-    if code == "A":
-        return DAYS[time.tm_wday]
-    if code == "a":
-        return DAYS[time.tm_wday][:3]
-    if code == "B":
-        return MONTHS[time.tm_mon - 1]
-    if code == "b":
-        return MONTHS[time.tm_mon - 1][:3]
-    if code == "F":
-        return f"{time.tm_year}-{time.tm_mon:02d}-{time.tm_mday:02d}"
-    if code == "T":
-        return f"{time.tm_hour:02d}:{time.tm_min:02d}:{time.tm_sec:02d}"
-    if code == "%":
-        return "%"
+    of_two_digits = {
+        "m": time.tm_mon,
+        "d": time.tm_mday,
+        "H": time.tm_hour,
+        "M": time.tm_min,
+        "S": time.tm_sec,
+        "y": time.tm_year % 100,
+        "I": (time.tm_hour + 11) % 12 + 1,
+    }
+    if code in of_two_digits:
+        return f"{of_two_digits[code]:02d}"
+    texts = {
+        "Y": str(time.tm_year),
+        "f": f"{microsecond:06d}",
+        "j": f"{time.tm_yday:03d}",
+        "p": "AM" if time.tm_hour < 12 else "PM",
+        "w": str((time.tm_wday + 1) % 7),
+        "u": str(time.tm_wday + 1),
+        "A": DAYS[time.tm_wday],
+        "a": DAYS[time.tm_wday][:3],
+        "B": MONTHS[time.tm_mon - 1],
+        "b": MONTHS[time.tm_mon - 1][:3],
+        "F": f"{time.tm_year}-{time.tm_mon:02d}-{time.tm_mday:02d}",
+        "T": f"{time.tm_hour:02d}:{time.tm_min:02d}:{time.tm_sec:02d}",
+        "%": "%",
+    }
+    if code in texts:
+        return texts[code]
     raise ValueError(f"`strftime` has no code {code!r} here")

@@ -10,8 +10,12 @@ from typing import Any
 
 import torch
 
+from backends.acrobat.frontend.instances.observed import attributes
+
 CHANGEABLE = (list, dict, set, deque)
 """The containers whose contents may be changed in place."""
+PLAIN = (str, bytes, int, float, type(None), type, Enum, torch.Tensor)
+"""What does not count: it may stand in several places, and has nothing in it."""
 
 
 def have_one_name(sample: Sequence[Any], classes: Collection[type]) -> bool:
@@ -40,8 +44,7 @@ def _parts(whole: Any) -> Iterator[Any]:
     elif isinstance(whole, (tuple, *CHANGEABLE)):
         parts = [*whole]
     else:
-        parts = [*getattr(whole, "__dict__", {}).values()]
+        parts = [*(attributes(whole) or {}).values()]
     for x in parts:
-        if isinstance(x, (tuple, Mapping, *CHANGEABLE)) or hasattr(x, "__dict__"):
-            if not isinstance(x, (torch.Tensor, type, Enum)) and not (isinstance(x, tuple) and not x):
-                yield x
+        if not isinstance(x, PLAIN) and x != ():
+            yield x

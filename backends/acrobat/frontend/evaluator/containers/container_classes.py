@@ -18,16 +18,18 @@ from backends.acrobat.frontend.evaluator.frame.frame import Frame
 from backends.acrobat.frontend.evaluator.lists.lists import as_list
 from backends.acrobat.frontend.evaluator.lists.mapping import mapped
 from backends.acrobat.frontend.evaluator.lists.walking import iterable
+from backends.acrobat.frontend.evaluator.syntax.hidden_names import Path
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.instances.default_dicts import DEFAULTS
 from backends.acrobat.frontend.specials import Closure, SharedFactory
+from backends.acrobat.frontend.syntax_nodes import names_in
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
 
 
 @handles(FUNCTIONS, collections.defaultdict)
 def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
-    match [] if kwargs else args:
+    match [] if kwargs else list(map(_with_what_it_reads, args)):
         case [Static(factory)] if factory in DEFAULTS:
             if (shared := shared_factory(f, node, DEFAULTS[factory])) is not None:
                 return _with_factory(f, shared)
@@ -38,6 +40,15 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
             return _with_factory(f, factory)
     taken = ", ".join(cls.__name__ for cls in DEFAULTS)
     raise Refused(f"`defaultdict` takes {taken}, or a function without values of run time here")
+
+
+def _with_what_it_reads(factory: Value) -> Value:
+    """A lambda without the attributes of an object that is being made, if it does not use that object."""
+    if not isinstance(factory, Closure):
+        return factory
+    used = {*names_in(factory.node.body)}
+    other = [x for x in factory.env if isinstance(x, Path) and x not in used and x.root not in used]
+    return replace(factory, env={x: value for x, value in factory.env.items() if x not in other})
 
 
 def _makes_objects(cls: type) -> bool:

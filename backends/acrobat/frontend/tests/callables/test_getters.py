@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -152,6 +153,22 @@ def in_order_of_their_first_message(self, thread):
     return list(found), found.setdefault("z"), len(found)
 
 
-@pytest.mark.parametrize("forward", [visited, in_order_of_their_first_message])
+class Memory:
+    def __init__(self, size):
+        self.sums = defaultdict(lambda: [0.0] * size)
+        self.recent = defaultdict(lambda: deque(maxlen=size))
+
+    def add(self, m):
+        self.sums[m.author][0] += m.weight
+        self.recent[m.author].append(m.weight)
+        return sum(self.recent[m.author])
+
+
+def of_recent(self, thread):
+    memory = Memory(2)
+    return [memory.add(m) for m in thread]
+
+
+@pytest.mark.parametrize("forward", [visited, in_order_of_their_first_message, of_recent])
 def test_objects_that_remember(forward):
     agrees(with_forward(nn.Module(), forward), THREADS)

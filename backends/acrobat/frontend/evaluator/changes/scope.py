@@ -30,7 +30,7 @@ from backends.acrobat.frontend.evaluator.ownership.ownership import classes_of_t
 from backends.acrobat.frontend.evaluator.syntax.bodies import assigned, passed_to_calls
 from backends.acrobat.frontend.evaluator.syntax.order import Moved, path_of
 from backends.acrobat.frontend.evaluator.syntax.reading import live_after
-from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN
+from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, ITERATION
 from backends.acrobat.frontend.kinds import (
     is_container,
     is_iterator,
@@ -45,10 +45,10 @@ from backends.acrobat.frontend.kinds import (
     untupled,
 )
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.specials import AttributesByName, Endless
+from backends.acrobat.frontend.specials import AttributesByName, Endless, OneOf
 from backends.acrobat.frontend.syntax_nodes import every_node
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import END, HELD, Dyn, Static, Value, unknown
+from backends.acrobat.frontend.values import END, HELD, Dyn, Special, Static, Value, unknown
 
 ENDLESS = (
     "an iterator without an end has a name here if it is `itertools.count`, or a generator with one `yield` in a `while True`, "
@@ -80,6 +80,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 parts = [unknown()] * len(elts)
             else:
                 parted = kind(value) in ("tensor", "ragged", "dict", "set") or getattr(value, "unrolled", False)
+                parted = parted or isinstance(value, Special) and not isinstance(value, OneOf) and kind(value) in ITERATION
                 if kind(value) == "set" and len(elts) == 1:  # one element has no order
                     whole: Value = containers.items_of(value)  # type: ignore[arg-type]
                 else:

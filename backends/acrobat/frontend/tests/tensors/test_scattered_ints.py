@@ -115,3 +115,22 @@ def appended_shapes(self, x):
 @pytest.mark.parametrize("forward", [like_masks, grouped_heads, searched, repeated_list, appended_shapes])
 def test_rows(forward):
     agrees(with_forward(nn.Module(), forward), ROWS)
+
+
+class Graph(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.register_buffer("edges", torch.combinations(torch.arange(4), 2).t())
+        self.weights = nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        source, target = self.edges
+        matrix = torch.zeros(4, 4)
+        matrix[source, target] = self.weights.exp()
+        matrix = matrix + matrix.t()
+        return matrix * x.sum(), source + 1
+
+
+def test_edges_in_a_buffer():
+    agrees(Graph(), ROWS)

@@ -226,7 +226,7 @@ REFUSED = {
     "torch.inverse(x @ x.t())": "`inverse` of a matrix whose extents vary",
     "torch.det(w[:2])": "`det` of a matrix that is not square",
     "torch.corrcoef(x[0])": "`corrcoef` of a vector",
-    "torch.cummax(i, 0)": "`cummax` or `cummin` of ints",
+    "torch.cummax(i.view(1, -1), 1)": "`cummax` or `cummin` of ints in several",
     "x.vsplit(2)": "`vsplit` along an extent that varies",
     "torch.where(x > 0.0, True, False)": "`where` makes no tensors of bools",
     "torch.diagonal(x.unsqueeze(0), 0, 1, 2)": "the diagonals of several matrices whose extents vary",

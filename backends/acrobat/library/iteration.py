@@ -70,11 +70,6 @@ def chosen(items, rows):
     return [tuple([items[i] for i in row]) for row in rows]
 
 
-def bound_in(bound, size):
-    """The place at which a slice of `size` elements begins or ends."""
-    return max(bound + size, 0) if bound < 0 else min(bound, size)
-
-
 def not_before(stop, start):
     return max(stop, start)
 

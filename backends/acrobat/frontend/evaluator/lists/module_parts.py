@@ -25,10 +25,12 @@ def some_of(f: Frame, modules: tuple[Value, ...], bounds: Sequence[Value | None]
     given = [b for b in (start, stop) if b is not None]
     if step not in (None, Static(1), Static(None)) or any(type_or_none(b) not in (NONE, INT) for b in given):
         raise Refused("a slice of modules with a step takes bounds that are known at compile time")
-    count = Static(len(modules))
-    first = Static(0) if start in (None, Static(None)) else f.call_with(iteration.bound_in, [start, count])
-    end = count if stop in (None, Static(None)) else f.call_with(iteration.bound_in, [stop, count])
-    return SomeOf(modules, first, f.call_with(iteration.not_before, [end, first]), in_turn)
+    limits = [Static(None) if b is None else b for b in (start, stop)]
+    ends = f.components(f.call_with(iteration.bounds, [Static(len(modules)), *limits, Static(1)]), 2)
+    if ends is None:
+        return unknown()
+    first, last = ends
+    return SomeOf(modules, first, f.call_with(iteration.not_before, [last, first]), in_turn)
 
 
 @handles(LENGTHS, SomeOf)

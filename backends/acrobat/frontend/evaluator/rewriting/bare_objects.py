@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from copy import copy
 
 from backends.acrobat.frontend.evaluator.syntax.bodies import with_bodies
 from backends.acrobat.frontend.syntax_nodes import every_node, mentions
@@ -20,9 +21,7 @@ def with_bare_objects(
     """A function in which such an object is made at once, by what `bare` makes of its class and its attributes."""
     if not any(_class_of_new(x) for x in every_node(definition)):
         return definition
-    result = ast.FunctionDef(**{x: getattr(definition, x) for x in definition._fields})
-    result = ast.copy_location(result, definition)
-    vars(result).update(vars(definition))
+    result = copy(definition)
     result.body = _at_once(definition.body, bare)
     return result
 
